@@ -1,0 +1,4 @@
+//! Signed distance fields.
+/// placeholder
+#[derive(Debug)]
+pub struct Field;

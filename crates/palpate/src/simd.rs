@@ -1,0 +1,1 @@
+//! Run-time choice of SIMD kernels; the only file with unsafe loads.
