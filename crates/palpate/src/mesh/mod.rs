@@ -1,7 +1,15 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
 
+mod cap;
+mod hole_fill;
+mod hole_trace;
+mod topology;
+
 use crate::math::Aabb;
 use glam::DVec3;
+
+pub use cap::{CapParams, Caps, Hole, HoleOutcome, cap_holes};
+pub use topology::Topology;
 
 /// Triangles as a file or a generator gives them: nothing is promised, indices may be out of range.
 #[derive(Clone, Debug, Default, PartialEq)]
