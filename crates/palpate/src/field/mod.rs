@@ -1,4 +1,6 @@
 //! Signed distance fields.
+pub mod analytic;
+pub mod source;
 /// placeholder
 #[derive(Debug)]
 pub struct Field;
