@@ -1,5 +1,6 @@
 //! Signed distance fields.
 pub mod analytic;
+pub mod iso;
 pub mod source;
 /// placeholder
 #[derive(Debug)]
