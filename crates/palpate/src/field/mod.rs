@@ -1,6 +1,7 @@
 //! Signed distance fields.
 pub mod analytic;
 pub mod iso;
+pub mod layered;
 pub mod source;
 /// placeholder
 #[derive(Debug)]
