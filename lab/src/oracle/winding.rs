@@ -19,8 +19,8 @@ impl Oracle {
     /// How often the mesh winds around `p`: 1 inside a closed mesh with outward triangles, 0 outside, in between
     /// near holes; 2 in an overlap.
     ///
-    /// Exact to rounding (1e-12) where `p` is not on the mesh; on it, between the values of both sides. Cost: about
-    /// the square root of the number of triangles.
+    /// Exact to rounding: 1e-12, and 1e-16 times the length of an edge over the distance to it where that is more;
+    /// on the mesh itself between the values of both sides. Cost: about the square root of the number of triangles.
     pub fn winding(&self, p: DVec3) -> f64 {
         let mut sum = 0.0;
         let mut open = vec![0usize];
@@ -114,13 +114,20 @@ mod tests {
         let faces = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
         let triangles: Vec<_> = faces.iter().flat_map(|f| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]]).collect();
         let cube = Oracle::new(&positions, &triangles).unwrap();
-        for p in
-            [[0.5, 0.5, 2.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.5], [-1e-9, 0.5, 0.5], [0.5, 1.0 + 1e-12, 0.5]]
+        let check = |p: [f64; 3], winding: f64, tolerance: f64| {
+            let got = cube.winding(p.into());
+            assert!((got - winding).abs() < tolerance, "{p:?}: {got}");
+        };
+        for p in [[0.5, 0.5, 2.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.5], [-1.0, 0.0, 0.0], [0.5, 1.0, 1.0 + 1e-3]]
         {
-            assert!(cube.winding(p.into()).abs() < 1e-12, "{p:?}");
+            check(p, 0.0, 1e-12);
         }
-        for p in [[0.5, 0.5, 0.5], [1e-9, 0.5, 0.5], [0.5, 0.5, 1.0 - 1e-12], [1e-7, 1e-7, 1e-7]] {
-            assert!((cube.winding(p.into()) - 1.0).abs() < 1e-9, "{p:?}");
+        // Above and below the diagonal of a face, where rounding counts most.
+        for (gap, tolerance) in [(1e-3, 1e-12), (1e-6, 1e-9), (1e-9, 1e-6), (1e-12, 1e-3)] {
+            check([-gap, 0.5, 0.5], 0.0, tolerance);
+            check([gap, 0.5, 0.5], 1.0, tolerance);
+            check([0.25, 0.75, 1.0 + gap], 0.0, tolerance);
+            check([0.25, 0.75, 1.0 - gap], 1.0, tolerance);
         }
         let twice = [triangles.clone(), triangles.clone()].concat();
         let twice = Oracle::new(&positions, &twice).unwrap();
