@@ -157,6 +157,34 @@ mod tests {
     }
 
     #[test]
+    fn a_scan_with_holes_gets_the_same_answers_from_tree_and_loop() {
+        let Some(folder) = std::env::var_os("PALPATE_MODELS") else {
+            println!("skipped: PALPATE_MODELS is not set");
+            return;
+        };
+        let text = std::fs::read_to_string(std::path::Path::new(&folder).join("bunny.obj")).unwrap();
+        let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let kind = words.next();
+            let three: Vec<&str> = words.take(3).map(|w| w.split('/').next().unwrap()).collect();
+            match kind {
+                Some("v") => positions.push(DVec3::from_array([0, 1, 2].map(|i| three[i].parse().unwrap()))),
+                Some("f") => triangles.push([0, 1, 2].map(|i| three[i].parse::<u32>().unwrap() - 1)),
+                _ => {}
+            }
+        }
+        let oracle = Oracle::new(&positions, &triangles).unwrap();
+        let (low, high) = oracle.extent();
+        let mut points = points_in_box(low, high, 100, 1);
+        points.extend(oracle.points_near_surface(100, 1e-3, 2));
+        points.par_iter().for_each(|&p| {
+            assert!((oracle.winding(p) - oracle.winding_brute(p)).abs() < 1e-12, "{p}");
+            assert_eq!(oracle.closest(p).distance, oracle.closest_brute(p).distance, "{p}");
+        });
+    }
+
+    #[test]
     fn bad_meshes_are_named() {
         let says = |p: &[DVec3], t: &[[u32; 3]], text: &str| {
             assert!(Oracle::new(p, t).unwrap_err().to_string().contains(text), "{text}");

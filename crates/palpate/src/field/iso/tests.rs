@@ -132,6 +132,20 @@ fn random_values_give_closed_manifolds_and_separate_all_nodes() {
 }
 
 #[test]
+fn the_saddle_decides_whether_diagonal_neighbours_join() {
+    // Two inside nodes across a face, in every plane and direction: deep ones join, shallow ones do not.
+    let grid = IsoGrid { origin: DVec3::ZERO, voxel: 1.0, lower: [6; 3], upper: [11; 3] };
+    for other in [[9, 9, 8], [9, 7, 8], [9, 8, 9], [7, 8, 9], [8, 9, 9], [8, 7, 9]] {
+        for (inside, spheres) in [(-3.0, 1), (-0.5, 2)] {
+            let value = |n| if n == [8, 8, 8] || n == other { inside } else { 1.0 };
+            let mesh = iso_surface(&grid, &grid.blocks(), 0.0, value).unwrap();
+            assert_eq!(check_closed_manifold(&mesh), 2 * spheres, "{other:?} {inside}");
+            assert!(volume(&mesh) > 0.0);
+        }
+    }
+}
+
+#[test]
 fn only_listed_blocks_are_visited_and_suffice() {
     let sphere = Analytic::sphere(DVec3::ZERO, 0.8).unwrap();
     let grid = grid(96, 1.0);
