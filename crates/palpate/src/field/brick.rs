@@ -77,6 +77,12 @@ impl Refined {
                 }
             }
         }
+        Self::from_marks(&marks, lattice)
+    }
+
+    /// The marked cells, one mark per cell, x fastest.
+    pub(crate) fn from_marks(marks: &[bool], lattice: &Lattice) -> Self {
+        let dims = lattice.cells.map(|c| c as usize);
         let mut brick = vec![NONE; marks.len()];
         let mut cells = Vec::new();
         for (at, _) in marks.iter().enumerate().filter(|(_, m)| **m) {
@@ -270,11 +276,12 @@ fn spread(
     excess
 }
 
-/// Writes the 9³ nodes of brick `b`, in voxels, and its closest triangles where `triangles` is not empty.
+/// Writes the 9³ nodes of brick `b`, in voxels, and its closest triangles where `triangles` is not empty. `border` gives
+/// exact nodes on the upper border of the grid, which no brick owns.
 pub(crate) fn assemble(
     refined: &Refined,
     filled: &[Filled],
-    band: &Band,
+    border: impl Fn([usize; 3]) -> Option<(f32, u32)>,
     corners: &[f32; 8],
     b: usize,
     values: &mut [f32],
@@ -306,12 +313,9 @@ pub(crate) fn assemble(
                     (f.distance[local], f.triangle[local])
                 } else {
                     // The upper border of the grid: exact in the band, else as the background.
-                    let c = [x >> 3, y >> 3, z >> 3];
-                    let c = core::array::from_fn(|i| cell[i] as usize + c[i]);
-                    match band.owned(c).map(|(d, t)| (d[local], t[local])).filter(|(d, _)| d.is_finite()) {
-                        Some(exact) => exact,
-                        None => (interpolate(corners, [x, y, z]), NONE),
-                    }
+                    let node = [x, y, z];
+                    border(core::array::from_fn(|i| cell[i] as usize * BRICK + node[i]))
+                        .unwrap_or_else(|| (interpolate(corners, node), NONE))
                 };
                 values[at] = value;
                 if let Some(t) = triangles.get_mut(at) {

@@ -5,9 +5,9 @@
 //! and stored as one rectangle of slopes a face. Most vertices of a smooth mesh have one narrow record or none.
 
 use super::surface::Surface;
-use crate::mesh::topology::Topology;
+use crate::mesh::Topology;
 use crate::par;
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 
 /// Slack on e·x <= 0 for unit e and |x| <= √3, so that neighbouring regions overlap in spite of rounding.
 const SLACK: f64 = 1e-7;
@@ -127,15 +127,11 @@ fn clip_face(edges: &[[f64; 3]], face: u8) -> Option<[f32; 4]> {
     Some([low(0).next_down(), high(0).next_up(), low(1).next_down(), high(1).next_up()])
 }
 
-/// Directions used by tests: whether `x` lies in the cone of unit `edges`.
-#[cfg(test)]
-fn in_cone(edges: &[[f64; 3]], x: DVec3) -> bool {
-    edges.iter().all(|e| DVec3::from_array(*e).dot(x) <= 0.0)
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::DVec3;
 
     /// Every direction of the cone is inside the rectangle of the cube face it leaves through, for random fans.
     #[test]

@@ -14,6 +14,7 @@ mod encode;
 pub mod iso;
 mod lattice;
 pub mod layered;
+mod lipschitz;
 mod sample;
 mod scan;
 mod sign;

@@ -10,7 +10,7 @@
 
 use super::cone::Cone;
 use super::surface::Surface;
-use crate::mesh::topology::Topology;
+use crate::mesh::Topology;
 use glam::DVec3;
 
 /// Nodes along the edge of a brick.

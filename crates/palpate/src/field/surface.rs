@@ -3,7 +3,7 @@
 //! Based on: Bærentzen, Aanæs, Signed distance computation using the angle weighted pseudonormal, 2005
 //! [baerentzen05].
 
-use crate::mesh::topology::Topology;
+use crate::mesh::Topology;
 use crate::par;
 use glam::DVec3;
 

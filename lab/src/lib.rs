@@ -1,0 +1,3 @@
+//! What judges palpate and is never shipped: exact slow answers, peers, paper tables.
+
+pub mod oracle;
