@@ -1,5 +1,25 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
 
+mod error;
+mod gltf;
+mod gltf_data;
+mod load;
+mod obj;
+mod off;
+mod ply;
+mod ply_header;
+mod soup;
+mod stl;
+#[cfg(test)]
+mod tests;
+mod text;
+mod triangulate;
+mod write;
+
+pub use error::{MeshError, Place};
+pub use load::{Format, unit_scale};
+pub use write::{write_obj, write_ply, write_stl};
+
 use crate::math::Aabb;
 use glam::DVec3;
 
