@@ -393,7 +393,7 @@ mod tests {
         let mut good = vec![];
         write_ply(&mut good, &tetra().positions, &TETRA).unwrap();
         let n = good.len();
-        fails(&good[..n - 1], Format::Ply, &["face 3 of 4", "room for 2"]);
+        fails(&good[..n - 1], Format::Ply, &["face 3", "length 3", "room for 2"]);
         fails(&good[..n - 20], Format::Ply, &["face", "room for"]);
         let mut bad = good.clone();
         bad[n - 4..].copy_from_slice(&9u32.to_le_bytes());

@@ -215,7 +215,7 @@ mod tests {
             ("vertex 1 0 0", "vertex 1 inf 0", &["line 5", "vertex 1", "inf"]),
             ("vertex 1 0 0", "vertices 1 0 0", &["line 5", "`vertices`"]),
             ("vertex 1 0 0", "", &["line 2", "2 corners"]),
-            ("endfacet", "", &["facet 0", "ends"]),
+            ("endfacet", "", &["line 9", "`endsolid`"]),
             ("facet normal", "facetnormal", &["line 2", "`facetnormal`"]),
             ("endsolid", "", &["line 9", "1 facets", "endsolid"]),
         ] {
