@@ -92,6 +92,18 @@ impl Refined {
         Self { cells, brick, dims }
     }
 
+    /// Position of brick `b`'s first node [voxels].
+    pub(crate) fn origin(&self, b: usize) -> DVec3 {
+        DVec3::from_array(self.cells[b].map(|c| f64::from(c) * BRICK as f64))
+    }
+
+    /// The refined neighbour of brick `b` along `axis`, upward (+1) or downward (−1).
+    pub(crate) fn neighbour(&self, b: usize, axis: usize, way: i64) -> Option<usize> {
+        let mut c = self.cells[b].map(i64::from);
+        c[axis] += way;
+        Some(self.at(c)).filter(|b| *b != NONE).map(|b| b as usize)
+    }
+
     /// Brick of a cell given by signed coordinates; `NONE` outside the grid too.
     fn at(&self, c: [i64; 3]) -> u32 {
         if (0..3).any(|i| c[i] < 0 || c[i] >= self.dims[i] as i64) {

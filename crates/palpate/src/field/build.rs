@@ -90,9 +90,8 @@ fn from_mesh(
     let dipoles = Dipoles::build(&bvh, &surface);
     let (method, confidence) =
         sign::choose(params.sign, &surface, &holes, &dipoles, &bvh, &lattice, &corners);
-    apply_sign(method, &mut corners, &mut filled, &refined, &lattice, |p| {
-        dipoles.winding(&bvh, &surface, p) > 0.5
-    });
+    let inside = |p: DVec3| dipoles.winding(&bvh, &surface, p) > 0.5;
+    let repaired = apply_sign(method, &mut corners, &mut filled, &refined, &lattice, inside);
     stop()?;
 
     let excess = f64::from(filled.iter().fold(0.0f32, |m, f| m.max(f.excess)));
@@ -111,6 +110,7 @@ fn from_mesh(
         FieldReport {
             sign_method: method,
             sign_confidence: confidence,
+            sign_repaired: repaired,
             holes: holes.clone(),
             bricks: refined.cells.len(),
             bytes: 0,
@@ -187,7 +187,7 @@ fn scan(
     Band { slabs, layers: SLAB_LAYERS, cells }
 }
 
-/// Gives corners and bricks the side the method says.
+/// Gives corners and bricks the side the method says. Returns in how many bricks the method had to be overruled.
 fn apply_sign(
     method: SignMethod,
     corners: &mut [f32],
@@ -195,9 +195,10 @@ fn apply_sign(
     refined: &Refined,
     lattice: &Lattice,
     inside: impl Fn(DVec3) -> bool + Sync + Send,
-) {
+) -> usize {
     match method {
-        SignMethod::Pseudonormal | SignMethod::Analytic => {}
+        SignMethod::Analytic => {}
+        SignMethod::Pseudonormal => return sign::repair(filled, refined, corners, lattice, inside),
         SignMethod::Unsigned => {
             corners.iter_mut().for_each(|d| *d = d.abs());
             filled.iter_mut().flat_map(|f| &mut f.distance).for_each(|d| *d = d.abs());
@@ -205,11 +206,11 @@ fn apply_sign(
         SignMethod::Winding => {
             sign::sign_background(corners, lattice, &inside);
             par::chunks_mut(filled, 1, |b, f| {
-                let origin = DVec3::from_array(refined.cells[b].map(|c| f64::from(c) * BRICK as f64));
-                sign::sign_brick(&mut f[0].distance, origin, &inside);
+                sign::sign_brick(&mut f[0].distance, refined.origin(b), &inside);
             });
         }
     }
+    0
 }
 
 /// Assembles, measures and encodes the values.
@@ -339,6 +340,7 @@ fn from_source(
     let report = |values: &Values, lipschitz: f64| FieldReport {
         sign_method: SignMethod::Analytic,
         sign_confidence: 1.0,
+        sign_repaired: 0,
         holes: Vec::new(),
         bricks: refined.cells.len(),
         bytes: 0,

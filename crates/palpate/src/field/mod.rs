@@ -104,6 +104,8 @@ pub struct FieldReport {
     pub sign_method: SignMethod,
     /// Share of checked points at which a second method agreed [1].
     pub sign_confidence: f64,
+    /// Bricks in which the pseudonormal contradicted itself and the winding number decided.
+    pub sign_repaired: usize,
     /// Holes of the mesh and what became of them.
     pub holes: Vec<Hole>,
     /// Number of bricks.

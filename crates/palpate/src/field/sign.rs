@@ -5,6 +5,7 @@
 //! self-intersections), or where the surface is not closed, the winding number decides: once for every connected
 //! set of nodes that the surface cannot separate, so that no decision hangs on one ray or one noisy point.
 
+use super::brick::{Filled, Refined};
 use super::bvh::{Bvh, Dipoles};
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
@@ -166,6 +167,107 @@ pub(crate) fn sign_brick(distance: &mut [f32; OWNED], origin: DVec3, inside: imp
     };
     let side: Vec<bool> = heads.iter().map(|&h| inside(position(h))).collect();
     apply(distance, &labels, &heads, &side);
+}
+
+/// Finds bricks and background nodes whose sides contradict each other (two neighbours of opposite sign with free space
+/// between them: the pseudonormal failed at a fold or a self-intersection), and lets the winding number decide there,
+/// until nothing contradicts. Returns how many bricks were decided anew.
+pub(crate) fn repair(
+    filled: &mut [Filled],
+    refined: &Refined,
+    background: &mut [f32],
+    lattice: &Lattice,
+    inside: impl Fn(DVec3) -> bool + Sync + Send,
+) -> usize {
+    repair_background(background, lattice, &inside);
+    let mut settled = vec![false; filled.len()];
+    loop {
+        let shared: &[Filled] = filled;
+        let dirty = par::map(shared.len(), |b| !settled[b] && contradicts(shared, refined, background, lattice, b));
+        if !dirty.contains(&true) {
+            return settled.iter().filter(|s| **s).count();
+        }
+        par::chunks_mut(filled, 1, |b, f| {
+            if dirty[b] {
+                sign_brick(&mut f[0].distance, refined.origin(b), &inside);
+            }
+        });
+        settled.iter_mut().zip(&dirty).for_each(|(s, d)| *s |= d);
+    }
+}
+
+/// Whether two values `spacing` apart have opposite signs although the surface cannot be between them.
+#[inline(always)]
+fn opposed(a: f32, b: f32, spacing: f32) -> bool {
+    (a < 0.0) != (b < 0.0) && a.abs() + b.abs() > spacing * 1.001
+}
+
+fn repair_background(background: &mut [f32], lattice: &Lattice, inside: impl Fn(DVec3) -> bool + Sync + Send) {
+    let [nx, ny, nz] = lattice.corners();
+    let mut settled = vec![false; background.len()];
+    loop {
+        let shared: &[f32] = background;
+        let layers = par::map(nz, |k| {
+            let mut dirty = Vec::new();
+            for at in k * nx * ny..(k + 1) * nx * ny {
+                let pairs = [
+                    (at % nx + 1 < nx).then_some(at + 1),
+                    (at / nx % ny + 1 < ny).then_some(at + nx),
+                    (k + 1 < nz).then_some(at + nx * ny),
+                ];
+                for other in pairs.into_iter().flatten() {
+                    if opposed(shared[at], shared[other], BRICK as f32) {
+                        dirty.extend([at, other].into_iter().filter(|n| !settled[*n]));
+                    }
+                }
+            }
+            dirty
+        });
+        let mut dirty = layers.concat();
+        if dirty.is_empty() {
+            return;
+        }
+        dirty.sort_unstable();
+        dirty.dedup();
+        let side = par::map(dirty.len(), |i| inside(corner(lattice, dirty[i])));
+        for (at, s) in dirty.into_iter().zip(side) {
+            background[at] = if s { -background[at].abs() } else { background[at].abs() };
+            settled[at] = true;
+        }
+    }
+}
+
+/// Whether the signs of brick `b` contradict each other, the corner it owns, or an upper or lower neighbour.
+fn contradicts(filled: &[Filled], refined: &Refined, background: &[f32], lattice: &Lattice, b: usize) -> bool {
+    let d = &filled[b].distance;
+    let [nx, ny, _] = lattice.corners();
+    let c = refined.cells[b].map(|v| v as usize);
+    if (background[(c[2] * ny + c[1]) * nx + c[0]] < 0.0) != (d[0] < 0.0) {
+        return true;
+    }
+    // One sign throughout, as in most bricks off the surface, needs no look at pairs.
+    let negative = d.iter().filter(|v| **v < 0.0).count();
+    if negative != 0 && negative != OWNED {
+        for (axis, step) in [(0, 1), (1, BRICK), (2, BRICK * BRICK)] {
+            for at in 0..OWNED - step {
+                if (at >> (3 * axis) & 7) + 1 < BRICK && opposed(d[at], d[at + step], 1.0) {
+                    return true;
+                }
+            }
+        }
+    }
+    (0..3).any(|axis| {
+        let step = 1 << (3 * axis);
+        [1i64, -1].into_iter().any(|way| {
+            let Some(other) = refined.neighbour(b, axis, way) else { return false };
+            let e = &filled[other].distance;
+            // Last layer of the lower brick against the first of the upper one.
+            (0..OWNED).filter(|at| at >> (3 * axis) & 7 == 0).any(|at| {
+                let last = at + (BRICK - 1) * step;
+                if way > 0 { opposed(d[last], e[at], 1.0) } else { opposed(e[last], d[at], 1.0) }
+            })
+        })
+    })
 }
 
 /// The smallest node of each node's connected set: neighbours `spacing` apart are connected when their balls of free

@@ -4,6 +4,25 @@ mod cap;
 mod hole_fill;
 mod hole_trace;
 mod topology;
+mod error;
+mod gltf;
+mod gltf_data;
+mod load;
+mod obj;
+mod off;
+mod ply;
+mod ply_header;
+mod soup;
+mod stl;
+#[cfg(test)]
+mod tests;
+mod text;
+mod triangulate;
+mod write;
+
+pub use error::{MeshError, Place};
+pub use load::{Format, unit_scale};
+pub use write::{write_obj, write_ply, write_stl};
 
 use crate::math::Aabb;
 use glam::DVec3;
@@ -32,6 +51,11 @@ pub struct Mesh {
 }
 
 impl Mesh {
+    /// TEMPORARY
+    #[doc(hidden)]
+    pub fn temp(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
+        Self { positions, triangles }
+    }
     /// Vertex positions [m].
     pub fn positions(&self) -> &[DVec3] {
         &self.positions
