@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Vertices, corners of triangles and primitives, all together, that a scene may have when its nodes repeat meshes:
-/// about 1 GB. A small file can name one mesh a million times; without a limit it would fill the memory.
+/// 1.6 GB at most. A small file can name one mesh a million times; without a limit it would fill the memory.
 const MAX_REPEATED: usize = 1 << 26;
 
 /// Extensions that keep the positions in another place, so that a file which requires one cannot be read without.

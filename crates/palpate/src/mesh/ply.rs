@@ -132,8 +132,8 @@ fn faces(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup, strips: bo
 }
 
 /// Reads triangles in the encoding that nearly all scans have, from the first up to the one that is not like this; the
-/// general way goes on there. Returns how many were read. Loads a scan of 871,414
-/// triangles in 19 instead of 45 ms.
+/// general way goes on there. Returns how many were read. With it a scan of 871,414 triangles loads in 19
+/// instead of 45 ms.
 fn plain_triangles(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup) -> usize {
     let [Property { list: Some(Scalar::U8), value: Scalar::I32 | Scalar::U32, .. }] = element.properties[..]
     else {
