@@ -4,7 +4,9 @@ use palpate::mesh::{Format, RawMesh};
 use std::path::{Path, PathBuf};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|e| e.path())).collect())
+        .expect("the folder can be listed");
     files.sort();
     files
 }

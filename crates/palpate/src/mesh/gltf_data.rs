@@ -77,7 +77,7 @@ pub(super) struct Accessor {
     #[serde(default)]
     byte_offset: usize,
     component_type: u32,
-    count: usize,
+    pub(super) count: usize,
     r#type: String,
     #[serde(default)]
     normalized: bool,
@@ -135,7 +135,6 @@ impl<'a> Data<'a> {
     /// Parses the JSON and gets every buffer.
     pub(super) fn open(bytes: &'a [u8], folder: Option<&Path>) -> Result<Self, MeshError> {
         let (json, mut chunk) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
-        let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
         let document: Document = serde_json::from_slice(json).map_err(|e| {
             let problem =
                 format!("the JSON cannot be read: {e}; check that it is a glTF 2.0 file, export it again");
@@ -163,6 +162,11 @@ impl<'a> Data<'a> {
         Ok(Self { document, buffers })
     }
 
+    /// Bytes of all buffers together.
+    pub(super) fn size(&self) -> usize {
+        self.buffers.iter().map(|b| b.len()).sum()
+    }
+
     /// The positions of an accessor in file units.
     pub(super) fn positions(&self, accessor: usize) -> Result<Vec<DVec3>, MeshError> {
         let entry = self.accessor(accessor, "VEC3")?;
@@ -188,8 +192,7 @@ impl<'a> Data<'a> {
             }
             // Zeros, which `sparse` replaces; the count has no bytes to be checked against.
             None => {
-                let limit: usize = self.buffers.iter().map(|b| b.len()).sum();
-                if entry.count > limit {
+                if entry.count > self.size() {
                     let count = entry.count;
                     return Err(fail(
                         "accessor",

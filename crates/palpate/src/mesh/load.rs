@@ -5,6 +5,9 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+/// What some editors put before UTF-8 text.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A mesh file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -44,6 +47,7 @@ impl Format {
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         /// Enough for the comments that exporters put before the first statement [bytes].
         const WINDOW: usize = 4096;
+        let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
         let head = &bytes[..bytes.len().min(WINDOW)];
         if bytes.starts_with(b"glTF") {
             return Some(Self::Gltf);
@@ -57,7 +61,7 @@ impl Format {
         if off::header(head).is_some() {
             return Some(Self::Off);
         }
-        let body = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let body = head.trim_ascii_start();
         if body.starts_with(b"{") && body.windows(3).any(|w| w == b"\"as" || w == b"\"me" || w == b"\"no") {
             return Some(Self::Gltf);
         }
@@ -114,8 +118,8 @@ impl RawMesh {
 
     /// The triangles of a file in memory; promises what [`RawMesh::load`] promises.
     ///
-    /// A glTF file must have its buffers inside. Bytes beyond a few times the size of the input are never allocated,
-    /// whatever its header says; a glTF file may repeat one mesh up to 2²⁶ triangles.
+    /// A glTF file must have its buffers inside. Memory stays within a small multiple of the input's size, whatever
+    /// counts it declares; only a glTF scene may repeat its meshes, up to 2²⁶ vertices and corners.
     pub fn from_bytes(bytes: &[u8], format: Format, scale: f64) -> Result<Self, MeshError> {
         read(bytes, format, scale, None)
     }
@@ -127,6 +131,7 @@ fn read(bytes: &[u8], format: Format, scale: f64, folder: Option<&Path>) -> Resu
     if !(scale > 0.0 && scale.is_finite()) {
         return Err(MeshError::Scale { scale });
     }
+    let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     if bytes.is_empty() {
         let problem = "the file is empty (0 bytes); export it again";
         return Err(MeshError::malformed(format, super::Place::Byte(0), problem));

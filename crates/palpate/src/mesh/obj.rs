@@ -19,13 +19,13 @@ pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
         text.skip_blanks();
         let at = text.at;
         // A keyword is a whole word, so a group called `f` or a `vn` is not taken for one.
-        let next = bytes.get(at + 1).copied();
+        let ends_word = matches!(bytes.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\\'));
         match text.peek() {
-            Some(b'v') if matches!(next, Some(b' ' | b'\t' | b'\\')) => {
+            Some(b'v') if ends_word => {
                 text.at += 1;
                 vertex(&mut text, &mut soup, at)?;
             }
-            Some(b'f') if matches!(next, Some(b' ' | b'\t' | b'\\')) => {
+            Some(b'f') if ends_word => {
                 text.at += 1;
                 face(&mut text, &mut soup, &mut corners, at)?;
             }
@@ -151,6 +151,8 @@ mod tests {
             ("v 0 0 zero\n", &["line 1", "`zero`"]),
             ("# a\n\nv 0 0 1,5\n", &["line 3", "`1,5`"]),
             ("v 0 0", &["line 1", "file ends"]),
+            ("v 0 0 0\nv\nf 1 1 1", &["line 2", "number for x"]),
+            ("v 0 0 0\nf", &["line 2", "0 corners"]),
             ("v 0 0 0\nf 1 1 2\n", &["line 2", "face 0", "vertex 2", "1 vertices"]),
             ("v 0 0 0\nf 1 1 -2\n", &["line 2", "vertex -2", "1 vertices"]),
             ("v 0 0 0\nf 1 1 99999999999999999999\n", &["line 2", "1 vertices"]),

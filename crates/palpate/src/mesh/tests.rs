@@ -127,6 +127,9 @@ fn what_is_written_comes_back_in_the_unit_asked_for() {
         assert_eq!(corners(&RawMesh::from_bytes(&bytes, format, 1.0).unwrap()), corners(&tetra()), "{name}");
         let small = RawMesh::from_bytes(&bytes, format, unit_scale("mm").unwrap()).unwrap();
         assert_eq!(corners(&small)[1][2], DVec3::Z * 5e-3, "{name}");
+        let marked = [b"\xef\xbb\xbf", &bytes[..]].concat();
+        assert_eq!(Format::detect(&marked), Some(format), "{name}");
+        assert_eq!(corners(&RawMesh::from_bytes(&marked, format, 1.0).unwrap()), corners(&tetra()), "{name}");
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let error = RawMesh::from_bytes(&bytes, format, bad).unwrap_err().to_string();
             assert!(error.contains(&format!("scale is {bad}")), "{error}");
@@ -267,6 +270,14 @@ fn gltf_errors_name_the_element_and_the_value() {
         1,
     );
     fails(&glb_of(&draco, &buffer()), Format::Gltf, &["mesh 0", "draco"]);
+    // A file of 150 kB that repeats its triangles 6 million times.
+    let nodes = vec![r#"{"mesh":0}"#; 2500].join(",");
+    let primitive = r#"{"attributes":{"POSITION":0},"indices":1,"mode":4}"#;
+    let many = embedded()
+        .replacen(r#"{"nodes":[1]}"#, "", 1)
+        .replacen(r#"{"mesh":0},{"children":[0]}"#, &nodes, 1)
+        .replacen(primitive, &vec![primitive; 2500].join(","), 1);
+    fails(many.as_bytes(), Format::Gltf, &["mesh 0", "2500 nodes", "67108864"]);
     // Nesting must not exhaust the stack.
     let deep = format!("{{\"extras\":{}", "[".repeat(100_000));
     fails(deep.as_bytes(), Format::Gltf, &["line 1", "JSON"]);
@@ -311,6 +322,10 @@ fn gltf_poses_modes_and_number_types_are_applied() {
     assert_eq!(load(r#""scene":0,"scenes":[{"nodes":[1]}],"#, ""), tetra());
     // Without indices the positions are taken in order: 4 of them are no whole triangles, a fan of them is.
     assert_eq!(load(r#""indices":1,"mode":4"#, r#""mode":6"#).triangles, [[0, 1, 2], [0, 2, 3]]);
+    // Primitives that share their positions share their vertices.
+    let primitive = r#"{"attributes":{"POSITION":0},"indices":1,"mode":4}"#;
+    let twice = load(primitive, &format!("{primitive},{primitive}"));
+    assert_eq!((twice.positions.len(), twice.triangles.len()), (4, 8));
     // Sparse: vertex 2 (index read from byte 50, a 2) becomes vertex 1.
     let sparse = r#""count":4,"sparse":{"count":1,"indices":{"bufferView":1,"byteOffset":2,"componentType":5123},
         "values":{"bufferView":0,"byteOffset":12}}"#;

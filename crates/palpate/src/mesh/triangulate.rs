@@ -34,7 +34,7 @@ impl Triangulator {
     }
 
     /// Fills `out` with `corners.len() - 2` triangles of the polygon, wound as it is; false when that would take
-    /// more effort than a file may cost. `corner(i)` is the position of corner i.
+    /// more effort than a file may cost. `position(c)` is the place of vertex c.
     ///
     /// The polygon must have 4 corners or more.
     pub(super) fn cut(
@@ -181,6 +181,7 @@ impl Triangulator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::DQuat;
 
     fn cut(points: &[DVec3]) -> Vec<[u32; 3]> {
         let corners: Vec<u32> = (0..points.len() as u32).collect();
@@ -267,19 +268,18 @@ mod tests {
     #[test]
     fn broken_polygons_still_give_n_minus_2_triangles() {
         let bow = [(0.0, 0.0), (1.0, 1.0), (1.0, 0.0), (0.0, 1.0)].map(|(x, y)| DVec3::new(x, y, 0.0));
-        let star: Vec<DVec3> = (0..5).map(|i| DVec3::from_angle_xy(f64::from(i) * 2.0 * 1.256_637)).collect();
+        let star: Vec<DVec3> =
+            (0..5).map(|i| DQuat::from_rotation_z(f64::from(i) * 2.513_274) * DVec3::X).collect();
         for points in [&bow[..], &star, &[DVec3::ZERO; 9], &[DVec3::NAN; 5], &[DVec3::splat(1e308); 6]] {
             assert!(cut(points).iter().flatten().all(|&i| (i as usize) < points.len()));
         }
     }
 
-    trait FromAngle {
-        fn from_angle_xy(angle: f64) -> DVec3;
-    }
-
-    impl FromAngle for DVec3 {
-        fn from_angle_xy(angle: f64) -> DVec3 {
-            DVec3::new(angle.cos(), angle.sin(), 0.0)
-        }
+    #[test]
+    fn effort_is_limited() {
+        let points = wild(7, 50);
+        let corners: Vec<u32> = (0..50).collect();
+        let mut cutter = Triangulator { tests_left: 100, ..Triangulator::new() };
+        assert!(!cutter.cut(&corners, |i| points[i as usize], &mut [[0; 3]; 48]));
     }
 }
