@@ -1,15 +1,31 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
 
+mod build;
 mod cap;
+mod check;
+mod error;
 mod hole_fill;
 mod hole_trace;
+mod mass;
+mod orient;
+#[cfg(test)]
+mod repair_tests;
+#[cfg(test)]
+pub(crate) mod shapes;
 mod topology;
+mod weld;
+mod winding;
 
 use crate::math::Aabb;
 use glam::DVec3;
 
+pub use build::RepairParams;
 pub use cap::{CapParams, Caps, Hole, HoleOutcome, cap_holes};
+pub use check::MeshReport;
+pub use error::MeshError;
+pub use mass::MassProperties;
 pub use topology::Topology;
+pub use winding::winding_number_exact;
 
 /// Triangles as a file or a generator gives them: nothing is promised, indices may be out of range.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +45,8 @@ pub struct RawMesh {
 pub struct Mesh {
     pub(crate) positions: Vec<DVec3>,
     pub(crate) triangles: Vec<[u32; 3]>,
+    pub(crate) topology: Topology,
+    pub(crate) report: MeshReport,
 }
 
 impl Mesh {
@@ -47,8 +65,18 @@ impl Mesh {
         self.triangles[t].map(|v| self.positions[v as usize])
     }
 
+    /// Which triangle lies across each edge.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What the mesh is, and what was repaired.
+    pub fn report(&self) -> &MeshReport {
+        &self.report
+    }
+
     /// The box of all vertices.
     pub fn aabb(&self) -> Aabb {
-        Aabb::of_points(self.positions.iter().copied())
+        self.report.aabb
     }
 }
