@@ -3,6 +3,8 @@
 use super::check::{MeshReport, Repairs};
 use super::error::MeshError;
 use super::orient::orient;
+use super::sliver::drop_flat;
+use super::stitch::stitch;
 use super::topology::{MAX_TRIANGLES, Topology};
 use super::weld::weld;
 use super::{Mesh, RawMesh};
@@ -12,10 +14,6 @@ use glam::DVec3;
 
 /// Largest coordinate [m]: its cube still fits single precision, which is used inside a shape's frame.
 const MAX_COORDINATE: f64 = 1e12;
-
-/// A triangle is without area when its height is below this share of its longest side [1]. The cross product of two sides is
-/// rounded to a few 1e-16 of their product; triangles this thin have no normal in single precision either.
-const FLAT: f64 = 1e-12;
 
 /// How a mesh is repaired.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +44,7 @@ impl RepairParams {
 
 impl Mesh {
     /// The mesh of `raw`, repaired: vertices welded, triangles without area, unused vertices and doubled faces dropped,
-    /// each part facing the same way and outward. [`Mesh::report`] says what was done.
+    /// boundaries that lie on each other joined, each part facing the same way and outward. [`Mesh::report`] says what was done.
     ///
     /// A part that is closed, or open but no sheet, faces outward after; one inside another keeps its orientation relative to
     /// the outermost part around it, so that cavities stay cavities. Of a face that is there twice, in either
@@ -74,8 +72,7 @@ impl Mesh {
         }
 
         let before = triangles.len();
-        drop_flat(&positions, &mut triangles);
-        repairs.degenerate = before - triangles.len();
+        repairs.degenerate = drop_flat(&positions, &mut triangles);
         if triangles.is_empty() {
             return Err(MeshError::AllDegenerate { count: before });
         }
@@ -88,6 +85,7 @@ impl Mesh {
         if repairs.duplicate_faces > 0 {
             topology = Topology::build(&triangles, positions.len());
         }
+        repairs.stitched_edges = stitch(&positions, &mut triangles, &mut topology, diagonal);
         repairs.flipped_faces = orient(&positions, &mut triangles, &mut topology);
 
         let report = MeshReport::of(&positions, &triangles, &topology, repairs);
@@ -130,38 +128,6 @@ fn check_input(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<Vec<bool>,
         }
     }
     Ok(used)
-}
-
-/// Removes triangles with a repeated corner or no area.
-fn drop_flat(positions: &[DVec3], triangles: &mut Vec<[u32; 3]>) {
-    let flat = par::map(triangles.len().div_ceil(CHUNK), |i| {
-        let end = triangles.len().min((i + 1) * CHUNK);
-        (i * CHUNK..end).filter(|&t| is_flat(positions, triangles[t])).collect::<Vec<_>>()
-    });
-    let mut flat = flat.into_iter().flatten().peekable();
-    if flat.peek().is_some() {
-        let mut t = 0;
-        triangles.retain(|_| {
-            let is_flat = flat.next_if_eq(&t).is_some();
-            t += 1;
-            !is_flat
-        });
-    }
-}
-
-fn is_flat(positions: &[DVec3], tri: [u32; 3]) -> bool {
-    if tri[0] == tri[1] || tri[1] == tri[2] || tri[2] == tri[0] {
-        return true;
-    }
-    let [a, b, c] = tri.map(|v| positions[v as usize]);
-    let (ab, ac, bc) = (b - a, c - a, c - b);
-    let longest_sq = ab.length_squared().max(ac.length_squared()).max(bc.length_squared());
-    // height = |ab × ac| / longest, compared with FLAT · longest; scaled first, because lengths to the fourth power of a
-    // triangle below 1e-77 m vanish.
-    let scale = longest_sq.sqrt().recip();
-    // Written so that an infinite scale (a triangle below 1e-154 m) counts as flat.
-    let height = (ab * scale).cross(ac * scale).length();
-    !(height > FLAT && height.is_finite())
 }
 
 /// Removes vertices that no triangle uses; keeps the order of the others.

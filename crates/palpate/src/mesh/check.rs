@@ -20,10 +20,12 @@ pub struct MeshReport {
     // Filled by the repair.
     /// Vertices that became one with an earlier vertex.
     pub welded_vertices: usize,
-    /// Triangles removed because they had no area.
+    /// Triangles removed because they had no area; where that would have opened a slit, the neighbour was split instead.
     pub degenerate: usize,
     /// Triangles removed because the same three vertices had one already, whichever way it faced.
     pub duplicate_faces: usize,
+    /// Boundary edges divided at vertices of another boundary that lay on them, by splitting their triangles.
+    pub stitched_edges: usize,
     /// Triangles turned around.
     pub flipped_faces: usize,
 
@@ -68,6 +70,7 @@ pub(super) struct Repairs {
     pub(super) welded_vertices: usize,
     pub(super) degenerate: usize,
     pub(super) duplicate_faces: usize,
+    pub(super) stitched_edges: usize,
     pub(super) flipped_faces: usize,
 }
 
@@ -94,6 +97,7 @@ impl MeshReport {
             welded_vertices: repairs.welded_vertices,
             degenerate: repairs.degenerate,
             duplicate_faces: repairs.duplicate_faces,
+            stitched_edges: repairs.stitched_edges,
             flipped_faces: repairs.flipped_faces,
             boundary_edges: topology.boundary_edges(),
             nonmanifold_edges: topology.nonmanifold_edges(),
@@ -129,15 +133,16 @@ fn measure(positions: &[DVec3], triangles: &[[u32; 3]], topology: &Topology) -> 
         Sums { volume: 0.0, area: 0.0, length: 0.0, edges: 0.0, shortest: f64::INFINITY, longest: 0.0 };
     let parts = par::map(triangles.len().div_ceil(CHUNK), |i| {
         let mut s = zero;
-        for t in i * CHUNK..triangles.len().min((i + 1) * CHUNK) {
-            let p = triangles[t].map(|v| positions[v as usize] - origin);
+        let run = i * CHUNK..triangles.len().min((i + 1) * CHUNK);
+        for (tri, across) in triangles[run.clone()].iter().zip(&topology.neighbours[run]) {
+            let p = tri.map(|v| positions[v as usize] - origin);
             let normal = (p[1] - p[0]).cross(p[2] - p[0]);
             s.volume += p[0].dot(normal) / 6.0;
             s.area += 0.5 * normal.length();
-            for e in 0..3 {
+            for (e, &across) in across.iter().enumerate() {
                 let length = p[e].distance(p[(e + 1) % 3]);
                 // An edge between two triangles is seen twice.
-                let share = if topology.neighbours[t][e] < Topology::NONMANIFOLD { 0.5 } else { 1.0 };
+                let share = if across < Topology::NONMANIFOLD { 0.5 } else { 1.0 };
                 s.length += share * length;
                 s.edges += share;
                 s.shortest = s.shortest.min(length);

@@ -4,6 +4,7 @@ mod build;
 mod cap;
 mod check;
 mod error;
+mod hash_table;
 mod hole_fill;
 mod hole_trace;
 mod mass;
@@ -12,6 +13,8 @@ mod orient;
 mod repair_tests;
 #[cfg(test)]
 pub(crate) mod shapes;
+mod sliver;
+mod stitch;
 mod topology;
 mod weld;
 mod winding;

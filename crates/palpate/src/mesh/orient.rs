@@ -1,7 +1,8 @@
 //! Makes the triangles of each part face the same way, and outward.
 //!
 //! A patch is what is connected through edges with two faces. Inside a patch the majority decides. A patch that encloses a
-//! volume is then turned as a whole if that volume is negative, with one exception: what lies inside another part keeps its
+//! volume is then turned as a whole if that volume is negative, with two exceptions: open patches are turned only all
+//! together, and what lies inside another part keeps its
 //! orientation relative to the outermost part around it, because a cavity faces inward.
 
 use super::hole_trace::trace;
@@ -136,6 +137,7 @@ struct Patch {
     area: f64,
     aabb: Aabb,
     is_solid: bool,
+    is_open: bool,
 }
 
 /// Which patches must be turned; `None` if none.
@@ -171,6 +173,7 @@ fn measure(
         area: 0.0,
         aabb: Aabb::EMPTY,
         is_solid: true,
+        is_open: false,
     };
     let mut patches = vec![empty; count];
     let mut rim: Vec<(u32, [u32; 2], i32)> = Vec::new();
@@ -214,10 +217,17 @@ fn measure(
             }
             p.volume += volume;
             p.is_solid &= hole.closed;
+            p.is_open = true;
             largest[index] = largest[index].max(area);
         }
         for (p, largest) in patches.iter_mut().zip(largest) {
             p.is_solid &= largest <= SHEET_RATIO * p.area;
+        }
+        // An open part may be a piece of a larger surface, where its own volume says nothing: the bore of a nut, say, whose
+        // outside is another part. Only when none has a positive volume is the whole file inside out.
+        let is_outward = |p: &Patch| p.is_open && p.is_solid && p.volume > 0.0;
+        if patches.iter().any(is_outward) {
+            patches.iter_mut().filter(|p| p.is_open).for_each(|p| p.is_solid = false);
         }
     }
     patches

@@ -25,7 +25,14 @@ fn checked(shape: Shape) -> Mesh {
     // Repairing again changes nothing.
     let again = build((mesh.positions().to_vec(), mesh.triangles().to_vec()));
     assert_eq!((again.positions(), again.triangles()), (mesh.positions(), mesh.triangles()));
-    let clean = MeshReport { welded_vertices: 0, degenerate: 0, duplicate_faces: 0, flipped_faces: 0, ..r };
+    let clean = MeshReport {
+        welded_vertices: 0,
+        degenerate: 0,
+        duplicate_faces: 0,
+        stitched_edges: 0,
+        flipped_faces: 0,
+        ..r
+    };
     assert_eq!(*again.report(), clean);
     mesh
 }
@@ -53,6 +60,7 @@ fn assert_same_surface(a: &MeshReport, b: &MeshReport) {
             r.welded_vertices,
             r.degenerate,
             r.duplicate_faces,
+            r.stitched_edges,
             r.flipped_faces,
             r.boundary_edges,
             r.nonmanifold_edges,

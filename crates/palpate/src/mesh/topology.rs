@@ -257,15 +257,16 @@ impl Buckets {
             // Three are enough to see that the edge is not manifold, and bound the work on a fan of pages.
             bucket = &bucket[..bucket.len().min(3)];
         }
-        let (mut count, mut others, mut forward, mut first) = (0, 0_u32, 0, 0_u32);
+        // Without branches: which of a handful of entries match is not predictable.
+        let (mut count, mut others, mut forward, mut first) = (0, 0, 0, u32::MAX);
         for &entry in bucket {
-            if (entry >> 32) as u32 == hi {
-                let low = entry as u32;
-                first = if count == 0 { low } else { first };
-                count += 1;
-                others ^= low >> 1;
-                forward += low & 1;
-            }
+            let low = entry as u32;
+            let hit = u32::from((entry >> 32) as u32 == hi);
+            let mask = 0_u32.wrapping_sub(hit);
+            count += hit;
+            others ^= low >> 1 & mask;
+            forward += low & hit;
+            first = first.min(low | !mask);
         }
         let own = t << 1 | u32::from(tri[e] == lo);
         match (count, forward) {
