@@ -1,5 +1,4 @@
 use palpate::field::FieldParams;
-use palpate::mesh::RawMesh;
 use palpate::progress::Progress;
 use palpate::{Field, Mesh};
 use palpate_lab::oracle::{Oracle, points_in_box};
@@ -26,12 +25,7 @@ fn main() {
     let n: f64 = args[2].parse().unwrap();
     let threads: usize = args.get(3).map_or(2, |a| a.parse().unwrap());
     let points: usize = args.get(4).map_or(20000, |a| a.parse().unwrap());
-    let raw = RawMesh::load(std::path::Path::new(path), 1.0).unwrap();
-    let tris: Vec<[u32; 3]> = raw.triangles.iter().copied().filter(|t| {
-        let [a, b, c] = t.map(|v| raw.positions[v as usize]);
-        (b - a).cross(c - a).length() > 0.0
-    }).collect();
-    let mesh = Mesh::temp(raw.positions, tris);
+    let mesh = Mesh::load(path, 1.0).unwrap();
     let e = mesh.aabb().extent().max_element();
     let h = e / (n - 6.0);
     let mut best = f64::MAX;
@@ -50,14 +44,18 @@ fn main() {
     }
     let field = field.unwrap();
     println!("{:?} {:?}", field.lattice(), field.report());
-    if points == 0 { return; }
+    if points == 0 {
+        return;
+    }
     // capped oracle
     let topo = palpate::mesh::Topology::build(mesh.triangles(), mesh.positions().len());
     let caps = palpate::mesh::cap_holes(mesh.positions(), mesh.triangles(), &topo, &Default::default());
     let pos = [mesh.positions(), &caps.positions].concat();
     let tri = [mesh.triangles(), &caps.triangles].concat();
     let oracle = Oracle::new(&pos, &tri).unwrap();
-    if n < 300.0 { nodes(&field, &oracle, h); }
+    if n < 300.0 {
+        nodes(&field, &oracle, h);
+    }
     let b = field.lattice().aabb();
     let mut pts = points_in_box(b.min, b.max, points, 1);
     pts.extend(oracle.points_near_surface(points, 4.0 * h, 2));
@@ -66,13 +64,26 @@ fn main() {
     for (p, d) in pts.iter().zip(&exact) {
         let s = field.sample(*p).distance;
         let e = (s - d).abs() / h;
-        if d.abs() < 3.0 * h { band.push(e) } else { far.push(e) }
-        if d.abs() > h && (s < 0.0) != (*d < 0.0) { wrong += 1 }
+        if d.abs() < 3.0 * h {
+            band.push(e)
+        } else {
+            far.push(e)
+        }
+        if d.abs() > h && (s < 0.0) != (*d < 0.0) {
+            wrong += 1
+        }
     }
     for (n, v) in [("band", &mut band), ("far", &mut far)] {
         v.sort_by(f64::total_cmp);
         let rms = (v.iter().map(|e| e * e).sum::<f64>() / v.len() as f64).sqrt();
-        println!("{n}: n {} rms {:.5} p99 {:.4} p99.9 {:.4} max {:.4}", v.len(), rms, v[v.len() * 99 / 100], v[v.len() * 999 / 1000], v[v.len() - 1]);
+        println!(
+            "{n}: n {} rms {:.5} p99 {:.4} p99.9 {:.4} max {:.4}",
+            v.len(),
+            rms,
+            v[v.len() * 99 / 100],
+            v[v.len() * 999 / 1000],
+            v[v.len() - 1]
+        );
     }
     println!("wrong signs {wrong} of {}", pts.len());
 }
@@ -80,21 +91,42 @@ fn main() {
 fn nodes(field: &Field, oracle: &Oracle, h: f64) {
     let l = field.lattice();
     let mut bad = 0;
-    for k in 0..=l.cells[2] { for j in 0..=l.cells[1] { for i in 0..=l.cells[0] {
-        let p = l.origin + glam::DVec3::new(i as f64, j as f64, k as f64) * 8.0 * h;
-        let s = field.sample(p).distance / h; let d = oracle.signed_distance(p) / h;
-        if (s - d).abs() > 1e-2 { bad += 1; if bad < 20 { println!("node {i} {j} {k}: {s} vs {d}"); } }
-    }}}
+    for k in 0..=l.cells[2] {
+        for j in 0..=l.cells[1] {
+            for i in 0..=l.cells[0] {
+                let p = l.origin + glam::DVec3::new(i as f64, j as f64, k as f64) * 8.0 * h;
+                let s = field.sample(p).distance / h;
+                let d = oracle.signed_distance(p) / h;
+                if (s - d).abs() > 1e-2 {
+                    bad += 1;
+                    if bad < 20 {
+                        println!("node {i} {j} {k}: {s} vs {d}");
+                    }
+                }
+            }
+        }
+    }
     println!("bad background nodes {bad}");
     let mut bad = 0;
     let d = l.dims();
-    for k in 0..=d[2] { for j in 0..=d[1] { for i in 0..=d[0] {
-        let p = l.origin + glam::DVec3::new(i as f64, j as f64, k as f64) * h;
-        let s = field.sample(p).distance / h;
-        if s.abs() > 12.0 { continue }
-        let d = oracle.signed_distance(p) / h;
-        let bad_band = d.abs() < 4.7 && (s - d).abs() > 1e-3;
-        if bad_band || (s - d).abs() > 6.0 { bad += 1; if bad < 30 { println!("fine {i} {j} {k} ({}): {s} vs {d}", if bad_band {"band"} else {"far"}); } }
-    }}}
+    for k in 0..=d[2] {
+        for j in 0..=d[1] {
+            for i in 0..=d[0] {
+                let p = l.origin + glam::DVec3::new(i as f64, j as f64, k as f64) * h;
+                let s = field.sample(p).distance / h;
+                if s.abs() > 12.0 {
+                    continue;
+                }
+                let d = oracle.signed_distance(p) / h;
+                let bad_band = d.abs() < 4.7 && (s - d).abs() > 1e-3;
+                if bad_band || (s - d).abs() > 6.0 {
+                    bad += 1;
+                    if bad < 30 {
+                        println!("fine {i} {j} {k} ({}): {s} vs {d}", if bad_band { "band" } else { "far" });
+                    }
+                }
+            }
+        }
+    }
     println!("bad fine nodes {bad}");
 }

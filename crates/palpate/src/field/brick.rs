@@ -350,7 +350,15 @@ fn on_open_face(open: &[bool; 27], n: [usize; 3]) -> bool {
         return false;
     }
     // All neighbours that share the node: along each axis the own cell, and the one across if the node is on a face.
-    let options = |i: usize| if side[i] == 1 { 1..=1 } else if side[i] == 0 { 0..=1 } else { 1..=2 };
+    let options = |i: usize| {
+        if side[i] == 1 {
+            1..=1
+        } else if side[i] == 0 {
+            0..=1
+        } else {
+            1..=2
+        }
+    };
     options(2).any(|z| options(1).any(|y| options(0).any(|x| open[(z * 3 + y) * 3 + x])))
 }
 

@@ -104,7 +104,8 @@ fn from_mesh(
     };
     let report = |values: &Values, lipschitz: f64| {
         // f32 coordinates in the search, f32 values.
-        let rounding = 1e-4 + f64::from(f32::EPSILON) * 4.0 * f64::from(*lattice.dims().iter().max().unwrap_or(&1));
+        let rounding =
+            1e-4 + f64::from(f32::EPSILON) * 4.0 * f64::from(*lattice.dims().iter().max().unwrap_or(&1));
         let fine = HALF_DIAGONAL + rounding;
         let far = (HALF_DIAGONAL * BRICK as f64 + rounding).max(excess + fine);
         FieldReport {
@@ -126,9 +127,9 @@ fn from_mesh(
 
 /// The mesh in grid coordinates, its holes capped; the holes; the box of the surface [m].
 fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Vec<Hole>, Aabb) {
-    let topology = Topology::build(mesh.triangles(), mesh.positions().len());
+    let topology = mesh.topology();
     let caps = if params.cap_holes && topology.boundary_edges() > 0 {
-        cap_holes(mesh.positions(), mesh.triangles(), &topology, &CapParams::default())
+        cap_holes(mesh.positions(), mesh.triangles(), topology, &CapParams::default())
     } else {
         Caps::default()
     };
@@ -143,7 +144,7 @@ fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Ve
         }
     });
     let (triangles, topology) = if caps.triangles.is_empty() {
-        (mesh.triangles().to_vec(), topology)
+        (mesh.triangles().to_vec(), topology.clone())
     } else {
         let all = [mesh.triangles(), &caps.triangles].concat();
         let topology = Topology::build(&all, positions.len());
@@ -247,8 +248,10 @@ fn finish(
         out.iter_mut().for_each(|v| *v *= voxel);
     });
     let lipschitz = lipschitz(corners, lattice, refined, tail, voxel);
-    let directory =
-        refined.brick.iter().map(|&b| if b == NONE { -1 } else { (corners.len() + b as usize * NODES) as i32 });
+    let directory = refined
+        .brick
+        .iter()
+        .map(|&b| if b == NONE { -1 } else { (corners.len() + b as usize * NODES) as i32 });
     let directory: Vec<i32> = directory.collect();
     let values = Values::encode(values, params.encoding, lattice.voxel)?;
     let mut report = report(&values, lipschitz);
@@ -262,7 +265,8 @@ fn finish(
 
 /// The largest gradient any voxel, or any background cell without a brick, can have.
 fn lipschitz(corners: &[f32], lattice: &Lattice, refined: &Refined, bricks: &[f32], voxel: f32) -> f64 {
-    let fine = par::map(refined.cells.len(), |b| super::lipschitz::of_brick(&bricks[b * NODES..(b + 1) * NODES]));
+    let fine =
+        par::map(refined.cells.len(), |b| super::lipschitz::of_brick(&bricks[b * NODES..(b + 1) * NODES]));
     let fine = fine.into_iter().fold(0.0f32, f32::max) / voxel;
     let [cx, cy, cz] = lattice.cells.map(|c| c as usize);
     let coarse = par::map(cz, |k| {
@@ -303,11 +307,19 @@ fn check_memory(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> Result<
         .sum();
     // Bricks that a plane of that area meets with its band, on average over directions.
     let thickness = 2.0 * (params.band + 2.0 * HALF_DIAGONAL) + 1.5 * BRICK as f64;
-    let bricks = (area / (lattice.voxel * lattice.voxel) * thickness / 512.0).min(lattice.cell_count() as f64);
-    let needed = bricks * NODES as f64 * node + lattice.corner_count() as f64 * 4.0 + lattice.cell_count() as f64 * 4.0;
+    let bricks =
+        (area / (lattice.voxel * lattice.voxel) * thickness / 512.0).min(lattice.cell_count() as f64);
+    let needed = bricks * NODES as f64 * node
+        + lattice.corner_count() as f64 * 4.0
+        + lattice.cell_count() as f64 * 4.0;
     if needed > allowed as f64 {
         let suggested = lattice.voxel * (needed / allowed as f64).sqrt() * 1.1;
-        return Err(FieldError::TooMuchMemory { voxel: lattice.voxel, needed: needed as u64, allowed, suggested });
+        return Err(FieldError::TooMuchMemory {
+            voxel: lattice.voxel,
+            needed: needed as u64,
+            allowed,
+            suggested,
+        });
     }
     Ok(())
 }

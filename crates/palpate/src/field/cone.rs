@@ -127,7 +127,6 @@ fn clip_face(edges: &[[f64; 3]], face: u8) -> Option<[f32; 4]> {
     Some([low(0).next_down(), high(0).next_up(), low(1).next_down(), high(1).next_up()])
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +149,7 @@ mod tests {
                 .collect();
             for _ in 0..40 {
                 let x = DVec3::new(random(), random(), random() + tilt);
-                if !in_cone(&edges, x) {
+                if !edges.iter().all(|e| DVec3::from_array(*e).dot(x) <= 0.0) {
                     continue;
                 }
                 hits += 1;

@@ -26,9 +26,8 @@ pub(crate) fn of_cell(v: &[f32; 8]) -> f32 {
 
 #[inline(always)]
 fn squared(v: [f32; 8]) -> f32 {
-    let largest = |pairs: [(usize, usize); 4]| {
-        pairs.iter().fold(0.0f32, |m, &(a, b)| m.max((v[b] - v[a]).abs()))
-    };
+    let largest =
+        |pairs: [(usize, usize); 4]| pairs.iter().fold(0.0f32, |m, &(a, b)| m.max((v[b] - v[a]).abs()));
     let x = largest([(0, 1), (2, 3), (4, 5), (6, 7)]);
     let y = largest([(0, 2), (1, 3), (4, 6), (5, 7)]);
     let z = largest([(0, 4), (1, 5), (2, 6), (3, 7)]);

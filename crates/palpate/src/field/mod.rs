@@ -84,7 +84,11 @@ impl FieldParams {
     /// Whether every value is in its range.
     pub fn check(&self) -> Result<(), FieldError> {
         if !(0.5..=64.0).contains(&self.band) {
-            return Err(FieldError::BadParameter { name: "band", value: self.band, range: "0.5 to 64 voxels" });
+            return Err(FieldError::BadParameter {
+                name: "band",
+                value: self.band,
+                range: "0.5 to 64 voxels",
+            });
         }
         if !(1.0..=1000.0).contains(&self.padding) {
             return Err(FieldError::BadParameter {
@@ -153,7 +157,9 @@ impl Field {
 #[non_exhaustive]
 pub enum FieldError {
     /// The voxel size is not a positive number.
-    #[error("voxel size is {voxel} m; give a positive length, for example the one `palpate inspect` suggests")]
+    #[error(
+        "voxel size is {voxel} m; give a positive length, for example the one `palpate inspect` suggests"
+    )]
     BadVoxel {
         /// The size given [m].
         voxel: f64,

@@ -109,7 +109,9 @@ impl Field {
     #[doc(hidden)]
     pub fn distances_plain(&self, points: &[Vec3], out: &mut [f32]) {
         match &self.values {
-            Values::Float(v) => read_float_plain(&View::new(&self.lattice, &self.directory, v, 1.0), points, out),
+            Values::Float(v) => {
+                read_float_plain(&View::new(&self.lattice, &self.directory, v, 1.0), points, out)
+            }
             Values::Scaled { values, step, .. } => {
                 read_scaled_plain(&View::new(&self.lattice, &self.directory, values, *step), points, out);
             }
@@ -235,8 +237,7 @@ fn read_block<L: Lanes, T: Stored>(view: &View<'_, T>, points: &[Vec3], out: &mu
     }
     let (cx, cy, cz) = (cell[0].to_ints(), cell[1].to_ints(), cell[2].to_ints());
     let [nx, ny, _] = view.cells;
-    let index =
-        L::int_add(cx, L::int_mul(L::ints(nx), L::int_add(cy, L::int_mul(L::ints(ny), cz))));
+    let index = L::int_add(cx, L::int_mul(L::ints(nx), L::int_add(cy, L::int_mul(L::ints(ny), cz))));
     let entry = L::gather_ints(view.directory, index);
     let coarse = L::int_negative(entry);
     // Fine: node inside the brick. Exact in f32: at most 728.
@@ -249,9 +250,7 @@ fn read_block<L: Lanes, T: Stored>(view: &View<'_, T>, points: &[Vec3], out: &mu
     let base = L::int_select(coarse, coarse_base, fine_base);
     let step_y = L::int_select(coarse, L::ints(nx + 1), L::ints(SIDE as i32));
     let step_z = L::int_select(coarse, L::ints((nx + 1) * (ny + 1)), L::ints((SIDE * SIDE) as i32));
-    let fraction = |axis: usize| {
-        L::select(coarse, local[axis].mul(eighth), local[axis].sub(node[axis]))
-    };
+    let fraction = |axis: usize| L::select(coarse, local[axis].mul(eighth), local[axis].sub(node[axis]));
     let (fx, fy, fz) = (fraction(0), fraction(1), fraction(2));
     let row = |base: L::Ints| {
         let (a, b) = T::pairs::<L>(view.values, base);

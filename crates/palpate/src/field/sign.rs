@@ -129,9 +129,10 @@ fn parts_overlap(surface: &Surface) -> bool {
     }
     // Sweep along x; many parts, few overlaps.
     boxes.sort_by(|a, b| a.min.x.total_cmp(&b.min.x));
-    boxes.iter().enumerate().any(|(i, a)| {
-        boxes[i + 1..].iter().take_while(|b| b.min.x <= a.max.x).any(|b| a.overlaps(*b))
-    })
+    boxes
+        .iter()
+        .enumerate()
+        .any(|(i, a)| boxes[i + 1..].iter().take_while(|b| b.min.x <= a.max.x).any(|b| a.overlaps(*b)))
 }
 
 /// Position of background node `at` [voxels].
@@ -162,9 +163,7 @@ pub(crate) fn sign_brick(distance: &mut [f32; OWNED], origin: DVec3, inside: imp
     let labels =
         label(distance, 1.0, [1, BRICK, BRICK * BRICK], |at, axis| (at >> (3 * axis) & 7) + 1 < BRICK);
     let heads = heads(distance, &labels);
-    let position = |at: usize| {
-        origin + DVec3::new((at & 7) as f64, (at >> 3 & 7) as f64, (at >> 6) as f64)
-    };
+    let position = |at: usize| origin + DVec3::new((at & 7) as f64, (at >> 3 & 7) as f64, (at >> 6) as f64);
     let side: Vec<bool> = heads.iter().map(|&h| inside(position(h))).collect();
     apply(distance, &labels, &heads, &side);
 }
@@ -183,7 +182,8 @@ pub(crate) fn repair(
     let mut settled = vec![false; filled.len()];
     loop {
         let shared: &[Filled] = filled;
-        let dirty = par::map(shared.len(), |b| !settled[b] && contradicts(shared, refined, background, lattice, b));
+        let dirty =
+            par::map(shared.len(), |b| !settled[b] && contradicts(shared, refined, background, lattice, b));
         if !dirty.contains(&true) {
             return settled.iter().filter(|s| **s).count();
         }
@@ -202,7 +202,11 @@ fn opposed(a: f32, b: f32, spacing: f32) -> bool {
     (a < 0.0) != (b < 0.0) && a.abs() + b.abs() > spacing * 1.001
 }
 
-fn repair_background(background: &mut [f32], lattice: &Lattice, inside: impl Fn(DVec3) -> bool + Sync + Send) {
+fn repair_background(
+    background: &mut [f32],
+    lattice: &Lattice,
+    inside: impl Fn(DVec3) -> bool + Sync + Send,
+) {
     let [nx, ny, nz] = lattice.corners();
     let mut settled = vec![false; background.len()];
     loop {
@@ -238,7 +242,13 @@ fn repair_background(background: &mut [f32], lattice: &Lattice, inside: impl Fn(
 }
 
 /// Whether the signs of brick `b` contradict each other, the corner it owns, or an upper or lower neighbour.
-fn contradicts(filled: &[Filled], refined: &Refined, background: &[f32], lattice: &Lattice, b: usize) -> bool {
+fn contradicts(
+    filled: &[Filled],
+    refined: &Refined,
+    background: &[f32],
+    lattice: &Lattice,
+    b: usize,
+) -> bool {
     let d = &filled[b].distance;
     let [nx, ny, _] = lattice.corners();
     let c = refined.cells[b].map(|v| v as usize);

@@ -100,8 +100,9 @@ impl Surface {
 fn unit_normal(a: DVec3, b: DVec3, c: DVec3) -> DVec3 {
     let n = (b - a).cross(c - a);
     n.try_normalize().unwrap_or_else(|| {
-        let longest =
-            [b - a, c - b, a - c].into_iter().max_by(|x, y| x.length_squared().total_cmp(&y.length_squared()));
+        let longest = [b - a, c - b, a - c]
+            .into_iter()
+            .max_by(|x, y| x.length_squared().total_cmp(&y.length_squared()));
         longest.and_then(DVec3::try_normalize).map_or(DVec3::Z, DVec3::any_orthonormal_vector)
     })
 }

@@ -163,48 +163,8 @@ fn area([a, b, c]: [DVec3; 3]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::shapes::{Random, cube, quads, sphere, sphere_part};
     use std::f64::consts::{PI, TAU};
-
-    const CUBE: [[u32; 4]; 6] =
-        [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-
-    fn corners() -> Vec<DVec3> {
-        (0..8).map(|i| DVec3::new(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2))).collect()
-    }
-
-    fn quads(faces: &[[u32; 4]]) -> Vec<[u32; 3]> {
-        faces.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect()
-    }
-
-    /// Unit sphere cut at polar angles, without the triangles for which `keep` (ring, column) is false.
-    fn sphere(rings: u32, columns: u32, keep: impl Fn(u32, u32) -> bool) -> (Vec<DVec3>, Vec<[u32; 3]>) {
-        let mut p = vec![DVec3::Z];
-        for r in 1..rings {
-            for c in 0..columns {
-                let (a, b) = (PI * f64::from(r) / f64::from(rings), TAU * f64::from(c) / f64::from(columns));
-                p.push(DVec3::new(a.sin() * b.cos(), a.sin() * b.sin(), a.cos()));
-            }
-        }
-        p.push(-DVec3::Z);
-        let last = p.len() as u32 - 1;
-        let at = |r: u32, c: u32| match r {
-            0 => 0,
-            r if r == rings => last,
-            r => 1 + (r - 1) * columns + c % columns,
-        };
-        let mut tris = Vec::new();
-        for r in 0..rings {
-            for c in (0..columns).filter(|&c| keep(r, c)) {
-                if r > 0 {
-                    tris.push([at(r, c), at(r + 1, c), at(r, c + 1)]);
-                }
-                if r + 1 < rings {
-                    tris.push([at(r, c + 1), at(r + 1, c), at(r + 1, c + 1)]);
-                }
-            }
-        }
-        (p, tris)
-    }
 
     fn volume(p: &[DVec3], tris: &[[u32; 3]]) -> f64 {
         tris.iter().map(|t| t.map(|v| p[v as usize])).map(|[a, b, c]| a.cross(b).dot(c) / 6.0).sum()
@@ -224,8 +184,9 @@ mod tests {
     #[test]
     fn a_cube_without_one_face_has_volume_one() {
         for missing in 0..6 {
-            let faces: Vec<_> = (0..6).filter(|&f| f != missing).map(|f| CUBE[f]).collect();
-            let (volume, caps) = closed(corners(), quads(&faces), &CapParams::default());
+            let (p, mut tris) = cube();
+            tris.drain(2 * missing..2 * missing + 2);
+            let (volume, caps) = closed(p, tris, &CapParams::default());
             assert!((volume - 1.0).abs() < 1e-15);
             assert_eq!(caps.holes.len(), 1);
             let hole = &caps.holes[0];
@@ -241,7 +202,7 @@ mod tests {
         let keep = |r, _| r > 0 && r < 11;
         let mut volumes = Vec::new();
         for (dynamic, ear) in [(400, 4096), (100, 4096), (100, 200)] {
-            let (p, tris) = sphere(12, columns, keep);
+            let (p, tris) = sphere_part(12, columns, keep);
             let params = CapParams { dynamic_limit: dynamic, ear_limit: ear, ..CapParams::default() };
             let (volume, caps) = closed(p, tris, &params);
             assert_eq!(caps.holes.iter().map(|h| h.edges).collect::<Vec<_>>(), [300, 300]);
@@ -279,10 +240,10 @@ mod tests {
     #[test]
     fn holes_that_share_a_vertex_are_two_loops() {
         // Two quads of the sphere that touch at a corner.
-        let (p, tris) = sphere(12, 24, |r, c| (r, c) != (5, 3) && (r, c) != (6, 4));
+        let (p, tris) = sphere_part(12, 24, |r, c| (r, c) != (5, 3) && (r, c) != (6, 4));
         let (volume, caps) = closed(p, tris, &CapParams::default());
         assert_eq!(caps.holes.iter().map(|h| h.edges).collect::<Vec<_>>(), [4, 4]);
-        let (p, tris) = sphere(12, 24, |_, _| true);
+        let (p, tris) = sphere(12, 24);
         assert!(volume < 1.001 * self::volume(&p, &tris) && volume > 0.99 * self::volume(&p, &tris));
     }
 
@@ -306,7 +267,7 @@ mod tests {
             assert!(caps.triangles.is_empty() && caps.positions.is_empty());
             assert!(caps.holes.iter().all(|h| h.outcome == HoleOutcome::Sheet));
         }
-        let (p, tris) = sphere(32, 64, |r, _| r >= 16);
+        let (p, tris) = sphere_part(32, 64, |r, _| r >= 16);
         let (volume, caps) = closed(p, tris, &CapParams::default());
         assert!((volume - 2.0 / 3.0 * PI).abs() < 0.02 && caps.holes.len() == 1, "{volume}");
     }
@@ -326,14 +287,10 @@ mod tests {
     fn random_soups_are_capped_or_reported_without_panic() {
         let (mut capped, mut unclosable) = (0, 0);
         for seed in 0..60_u64 {
-            let mut s = seed;
-            let mut random = move |n: u64| {
-                s = s.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (s >> 33) % n
-            };
-            let p: Vec<_> = (0..12).map(|_| DVec3::from_array([0; 3].map(|_| random(100) as f64))).collect();
+            let mut random = Random(seed);
+            let p: Vec<_> = (0..12).map(|_| random.point()).collect();
             let tris: Vec<_> = (0..12)
-                .map(|_| [0; 3].map(|_| random(12) as u32))
+                .map(|_| [0; 3].map(|_| random.below(12) as u32))
                 .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0])
                 .collect();
             let topology = Topology::build(&tris, p.len());

@@ -5,7 +5,7 @@
 
 use super::gltf_data::{Data, Document, MeshEntry, Node, Primitive};
 use super::soup::Soup;
-use super::{Format, MeshError, Place, RawMesh};
+use super::{Format, Place, RawMesh, ReadError};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ const STORED_ELSEWHERE: [&str; 5] = [
 ];
 
 /// Reads a glTF or GLB file. `folder`: where external buffers are; None refuses them.
-pub(super) fn parse(bytes: &[u8], scale: f64, folder: Option<&Path>) -> Result<RawMesh, MeshError> {
+pub(super) fn parse(bytes: &[u8], scale: f64, folder: Option<&Path>) -> Result<RawMesh, ReadError> {
     let data = Data::open(bytes, folder)?;
     let document = &data.document;
     if let Some(name) = document.extensions_required.iter().find(|e| STORED_ELSEWHERE.contains(&e.as_str())) {
@@ -46,20 +46,20 @@ pub(super) fn parse(bytes: &[u8], scale: f64, folder: Option<&Path>) -> Result<R
     scene.soup.finish(|mesh| Place::Element("mesh", mesh))
 }
 
-fn fail(kind: &'static str, index: usize, problem: impl std::fmt::Display) -> MeshError {
+fn fail(kind: &'static str, index: usize, problem: impl std::fmt::Display) -> ReadError {
     let problem = format!("{problem}; the file is damaged, export it again");
-    MeshError::malformed(Format::Gltf, Place::Element(kind, index), problem)
+    ReadError::malformed(Format::Gltf, Place::Element(kind, index), problem)
 }
 
-fn compressed(place: Place, extension: &str) -> MeshError {
+fn compressed(place: Place, extension: &str) -> ReadError {
     let feature =
         format!("the mesh is stored with {extension}, which is not read; export it without compression");
-    MeshError::unsupported(Format::Gltf, place, feature)
+    ReadError::unsupported(Format::Gltf, place, feature)
 }
 
 /// Every use of a mesh in the scene, with its pose, in depth-first order. Each node is visited once at most, as the
 /// standard demands, so a ring of nodes ends and shared nodes cannot multiply.
-fn placed_meshes(document: &Document) -> Result<Vec<(usize, DMat4)>, MeshError> {
+fn placed_meshes(document: &Document) -> Result<Vec<(usize, DMat4)>, ReadError> {
     let nodes = &document.nodes;
     if nodes.is_empty() {
         return Ok((0..document.meshes.len()).map(|m| (m, DMat4::IDENTITY)).collect());
@@ -133,7 +133,7 @@ impl Scene<'_> {
         primitive: &Primitive,
         scene_from_node: DMat4,
         placed: &mut BTreeMap<usize, Placed>,
-    ) -> Result<(), MeshError> {
+    ) -> Result<(), ReadError> {
         let place = Place::Element("mesh", mesh);
         let mode = primitive.mode.unwrap_or(4);
         let Some(&accessor) = primitive.attributes.get("POSITION") else { return Ok(()) };
@@ -188,7 +188,7 @@ impl Scene<'_> {
 }
 
 /// Refuses a scene whose copies would be far larger than the file, before anything is read.
-fn limit_copies(data: &Data<'_>, placed: &[(usize, DMat4)]) -> Result<(), MeshError> {
+fn limit_copies(data: &Data<'_>, placed: &[(usize, DMat4)]) -> Result<(), ReadError> {
     let document = &data.document;
     // A count that the buffers cannot hold is refused when the accessor is read.
     let count = |a: usize| document.accessors.get(a).map_or(0, |a| a.count.min(data.size()));
@@ -212,7 +212,7 @@ fn limit_copies(data: &Data<'_>, placed: &[(usize, DMat4)]) -> Result<(), MeshEr
             let problem =
                 format!("{copies} nodes repeat meshes up to more than {limit} vertices and corners");
             let place = Place::Element("mesh", mesh);
-            return Err(MeshError::malformed(Format::Gltf, place, format!("{problem}; export fewer copies")));
+            return Err(ReadError::malformed(Format::Gltf, place, format!("{problem}; export fewer copies")));
         }
     }
     Ok(())
@@ -230,17 +230,17 @@ fn corners(indices: &[u32], mode: u32) -> impl Iterator<Item = [u32; 3]> {
 }
 
 /// Refuses a face whose vertex is missing or not finite, with numbers as the file counts them.
-fn check(corners: [u32; 3], face: usize, positions: &[DVec3], place: Place) -> Result<(), MeshError> {
+fn check(corners: [u32; 3], face: usize, positions: &[DVec3], place: Place) -> Result<(), ReadError> {
     let (file, format) = (None, Format::Gltf);
     for v in corners {
         match positions.get(v as usize) {
             Some(p) if p.is_finite() => {}
             Some(&value) => {
-                return Err(MeshError::NotFinite { file, format, place, vertex: v as usize, value });
+                return Err(ReadError::NotFinite { file, format, place, vertex: v as usize, value });
             }
             None => {
                 let (index, vertices) = (i64::from(v), positions.len());
-                return Err(MeshError::IndexOutOfRange { file, format, place, face, index, vertices });
+                return Err(ReadError::IndexOutOfRange { file, format, place, face, index, vertices });
             }
         }
     }

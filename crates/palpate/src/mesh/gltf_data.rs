@@ -1,8 +1,8 @@
 //! The parts of a glTF file: JSON, buffers, and the numbers that accessors find in them. Every offset and count is
 //! checked against the bytes that are there.
 
-use super::error::shown;
-use super::{Format, MeshError, Place};
+use super::read_error::shown;
+use super::{Format, Place, ReadError};
 use glam::DVec3;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -126,24 +126,24 @@ pub(super) struct Data<'a> {
     buffers: Vec<Cow<'a, [u8]>>,
 }
 
-fn fail(kind: &'static str, index: usize, problem: impl std::fmt::Display) -> MeshError {
+fn fail(kind: &'static str, index: usize, problem: impl std::fmt::Display) -> ReadError {
     let problem = format!("{problem}; the file is damaged, export it again");
-    MeshError::malformed(Format::Gltf, Place::Element(kind, index), problem)
+    ReadError::malformed(Format::Gltf, Place::Element(kind, index), problem)
 }
 
 impl<'a> Data<'a> {
     /// Parses the JSON and gets every buffer.
-    pub(super) fn open(bytes: &'a [u8], folder: Option<&Path>) -> Result<Self, MeshError> {
+    pub(super) fn open(bytes: &'a [u8], folder: Option<&Path>) -> Result<Self, ReadError> {
         let (json, mut chunk) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
         let document: Document = serde_json::from_slice(json).map_err(|e| {
             let problem =
                 format!("the JSON cannot be read: {e}; check that it is a glTF 2.0 file, export it again");
-            MeshError::malformed(Format::Gltf, Place::Line(e.line()), problem)
+            ReadError::malformed(Format::Gltf, Place::Line(e.line()), problem)
         })?;
         if !document.asset.version.starts_with("2.") {
             let version = shown(document.asset.version.as_bytes());
             let feature = format!("version {version} is not read; export it as glTF 2.0");
-            return Err(MeshError::unsupported(Format::Gltf, Place::Header, feature));
+            return Err(ReadError::unsupported(Format::Gltf, Place::Header, feature));
         }
         let mut buffers = Vec::new();
         for (i, buffer) in document.buffers.iter().enumerate() {
@@ -168,7 +168,7 @@ impl<'a> Data<'a> {
     }
 
     /// The positions of an accessor in file units.
-    pub(super) fn positions(&self, accessor: usize) -> Result<Vec<DVec3>, MeshError> {
+    pub(super) fn positions(&self, accessor: usize) -> Result<Vec<DVec3>, ReadError> {
         let entry = self.accessor(accessor, "VEC3")?;
         let kind = entry.component_type;
         let read = |bytes: &[u8], size: usize| {
@@ -221,7 +221,7 @@ impl<'a> Data<'a> {
     }
 
     /// The indices of an accessor.
-    pub(super) fn indices(&self, accessor: usize) -> Result<Vec<u32>, MeshError> {
+    pub(super) fn indices(&self, accessor: usize) -> Result<Vec<u32>, ReadError> {
         let entry = self.accessor(accessor, "SCALAR")?;
         let kind = entry.component_type;
         let size = index_size(kind)
@@ -233,7 +233,7 @@ impl<'a> Data<'a> {
         Ok(items.map(|bytes| component(kind, false, bytes) as u32).collect())
     }
 
-    fn accessor(&self, index: usize, shape: &str) -> Result<&Accessor, MeshError> {
+    fn accessor(&self, index: usize, shape: &str) -> Result<&Accessor, ReadError> {
         let count = self.document.accessors.len();
         let found = self.document.accessors.get(index);
         let entry =
@@ -253,7 +253,7 @@ impl<'a> Data<'a> {
         count: usize,
         size: usize,
         accessor: usize,
-    ) -> Result<impl Iterator<Item = &[u8]>, MeshError> {
+    ) -> Result<impl Iterator<Item = &[u8]>, ReadError> {
         let views = &self.document.buffer_views;
         let entry = views.get(view).ok_or_else(|| {
             fail("accessor", accessor, format!("it uses buffer view {view} but the file has {}", views.len()))
@@ -261,7 +261,7 @@ impl<'a> Data<'a> {
         if let Some(name) = entry.extensions.keys().find(|e| e.ends_with("meshopt_compression")) {
             let feature =
                 format!("its data is stored with {name}, which is not read; export it without compression");
-            return Err(MeshError::unsupported(Format::Gltf, Place::Element("bufferView", view), feature));
+            return Err(ReadError::unsupported(Format::Gltf, Place::Element("bufferView", view), feature));
         }
         let buffer: &[u8] = self.buffers.get(entry.buffer).ok_or_else(|| {
             let count = self.buffers.len();
@@ -321,24 +321,24 @@ fn component(kind: u32, normalized: bool, bytes: &[u8]) -> f64 {
 }
 
 /// The JSON and the binary chunk of a GLB.
-fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), MeshError> {
+fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), ReadError> {
     let short = |at: usize| {
         let problem = format!("the file ends after {} bytes inside a chunk; it is cut short", bytes.len());
-        MeshError::malformed(Format::Gltf, Place::Byte(at), format!("{problem}, export it again"))
+        ReadError::malformed(Format::Gltf, Place::Byte(at), format!("{problem}, export it again"))
     };
     let word = |at: usize| {
         let raw = bytes.get(at..).and_then(|b| b.first_chunk::<4>()).ok_or_else(|| short(at))?;
-        Ok::<u32, MeshError>(u32::from_le_bytes(*raw))
+        Ok::<u32, ReadError>(u32::from_le_bytes(*raw))
     };
     let (version, length) = (word(4)?, word(8)? as usize);
     if version != 2 {
         let feature = format!("GLB version {version} is not read; export it as glTF 2.0");
-        return Err(MeshError::unsupported(Format::Gltf, Place::Byte(4), feature));
+        return Err(ReadError::unsupported(Format::Gltf, Place::Byte(4), feature));
     }
     if length > bytes.len() {
         let problem = format!("the header says {length} bytes but the file has {}", bytes.len());
         let problem = format!("{problem}; it is cut short, export it again");
-        return Err(MeshError::malformed(Format::Gltf, Place::Byte(8), problem));
+        return Err(ReadError::malformed(Format::Gltf, Place::Byte(8), problem));
     }
     let (mut json, mut binary) = (None, None);
     let mut at = 12;
@@ -357,13 +357,13 @@ fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), MeshError> {
         Some(json) => Ok((json, binary)),
         None => {
             let problem = "the file has no JSON chunk; it is damaged, export it again";
-            Err(MeshError::malformed(Format::Gltf, Place::Byte(12), problem))
+            Err(ReadError::malformed(Format::Gltf, Place::Byte(12), problem))
         }
     }
 }
 
 /// The bytes that a buffer's address stands for: inside the address, or a file below `folder`.
-fn resolve(uri: &str, buffer: usize, folder: Option<&Path>) -> Result<Cow<'static, [u8]>, MeshError> {
+fn resolve(uri: &str, buffer: usize, folder: Option<&Path>) -> Result<Cow<'static, [u8]>, ReadError> {
     if let Some(data) = uri.strip_prefix("data:") {
         let coded = data.split_once(";base64,").map(|(_, coded)| coded);
         let bytes = coded.and_then(|coded| from_base64(coded.as_bytes()));
@@ -373,7 +373,7 @@ fn resolve(uri: &str, buffer: usize, folder: Option<&Path>) -> Result<Cow<'stati
     let Some(folder) = folder else {
         let feature =
             format!("its data is in another file, {name}; load the mesh from a path or export it as GLB");
-        return Err(MeshError::unsupported(Format::Gltf, Place::Element("buffer", buffer), feature));
+        return Err(ReadError::unsupported(Format::Gltf, Place::Element("buffer", buffer), feature));
     };
     // Only below the folder: a mesh must not make its reader open any file on the machine.
     let relative = from_percent(uri).map(PathBuf::from);
@@ -382,10 +382,10 @@ fn resolve(uri: &str, buffer: usize, folder: Option<&Path>) -> Result<Cow<'stati
     let Some(path) = below.filter(|_| !uri.contains(':')) else {
         let problem =
             format!("its data is in {name}, which is not a file below the mesh's folder; move it there");
-        return Err(MeshError::malformed(Format::Gltf, Place::Element("buffer", buffer), problem));
+        return Err(ReadError::malformed(Format::Gltf, Place::Element("buffer", buffer), problem));
     };
     let path = folder.join(path);
-    fs::read(&path).map(Cow::Owned).map_err(|source| MeshError::Read { file: path, source })
+    fs::read(&path).map(Cow::Owned).map_err(|source| ReadError::Read { file: path, source })
 }
 
 /// Decodes `%20` and the like; None when the result is no text.

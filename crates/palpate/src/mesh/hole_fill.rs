@@ -62,16 +62,14 @@ impl Edges {
 /// Every edge of the ring is used once, forward; every chord twice, once each way.
 pub(super) fn fill(ring: &[DVec3], vertices: &[u32], edges: &Edges, params: &CapParams) -> Vec<[usize; 3]> {
     let n = ring.len();
-    if n <= params.dynamic_limit.max(3) {
-        if let Some(cap) = least_area(ring, vertices, edges) {
-            return cap;
-        }
+    let cap = if n <= params.dynamic_limit.max(3) {
+        least_area(ring, vertices, edges)
     } else if n <= params.ear_limit {
-        if let Some(cap) = clip_ears(ring, vertices, edges) {
-            return cap;
-        }
-    }
-    (0..n).map(|i| [i, (i + 1) % n, n]).collect()
+        clip_ears(ring, vertices, edges)
+    } else {
+        None
+    };
+    cap.unwrap_or_else(|| (0..n).map(|i| [i, (i + 1) % n, n]).collect())
 }
 
 /// The triangulation of least area; `None` if every one uses an edge of the mesh.
@@ -105,8 +103,8 @@ fn least_area(ring: &[DVec3], vertices: &[u32], edges: &Edges) -> Option<Vec<[us
             apex[i * n + j] = best.1;
         }
     }
-    // Not (cost < taken): an infinite or NaN cost fails too.
-    if !(cost[n - 1] < taken) && flat > 0.0 {
+    // All vertices in one place have no cost to compare.
+    if flat > 0.0 && cost[n - 1] >= taken {
         return None;
     }
     let mut cap = Vec::with_capacity(n - 2);

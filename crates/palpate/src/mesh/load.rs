@@ -1,6 +1,6 @@
 //! Files and bytes into a [`RawMesh`].
 
-use super::{MeshError, RawMesh, gltf, obj, off, ply, stl};
+use super::{RawMesh, ReadError, gltf, obj, off, ply, stl};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -107,12 +107,12 @@ impl RawMesh {
     /// `scale` is metres per file unit (1.0 for a file in metres, see [`unit_scale`]). The result has at least one
     /// triangle, every index is in range and every position is finite; vertices are as the file has them, not
     /// welded. Polygons are cut into triangles. Reads the whole file into memory.
-    pub fn load(path: impl AsRef<Path>, scale: f64) -> Result<Self, MeshError> {
+    pub fn load(path: impl AsRef<Path>, scale: f64) -> Result<Self, ReadError> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| MeshError::Read { file: path.to_path_buf(), source })?;
+        let bytes = fs::read(path).map_err(|source| ReadError::Read { file: path.to_path_buf(), source })?;
         let format = Format::from_path(path)
             .or_else(|| Format::detect(&bytes))
-            .ok_or_else(|| MeshError::UnknownFormat { file: Some(path.to_path_buf()) })?;
+            .ok_or_else(|| ReadError::UnknownFormat { file: Some(path.to_path_buf()) })?;
         read(&bytes, format, scale, path.parent()).map_err(|e| e.in_file(path))
     }
 
@@ -120,21 +120,21 @@ impl RawMesh {
     ///
     /// A glTF file must have its buffers inside. Memory stays within a small multiple of the input's size, whatever
     /// counts it declares; only a glTF scene may repeat its meshes, up to 2²⁶ vertices and corners.
-    pub fn from_bytes(bytes: &[u8], format: Format, scale: f64) -> Result<Self, MeshError> {
+    pub fn from_bytes(bytes: &[u8], format: Format, scale: f64) -> Result<Self, ReadError> {
         read(bytes, format, scale, None)
     }
 }
 
 /// `folder`: where files named by this one are looked for.
-fn read(bytes: &[u8], format: Format, scale: f64, folder: Option<&Path>) -> Result<RawMesh, MeshError> {
+fn read(bytes: &[u8], format: Format, scale: f64, folder: Option<&Path>) -> Result<RawMesh, ReadError> {
     // Also refuses NaN.
     if !(scale > 0.0 && scale.is_finite()) {
-        return Err(MeshError::Scale { scale });
+        return Err(ReadError::Scale { scale });
     }
     let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     if bytes.is_empty() {
         let problem = "the file is empty (0 bytes); export it again";
-        return Err(MeshError::malformed(format, super::Place::Byte(0), problem));
+        return Err(ReadError::malformed(format, super::Place::Byte(0), problem));
     }
     match format {
         Format::Obj => obj::parse(bytes, scale),

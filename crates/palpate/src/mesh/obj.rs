@@ -1,16 +1,16 @@
 //! Wavefront OBJ: `v` and `f` statements; everything else (normals, materials, groups, curves) is passed over.
 
-use super::error::shown;
+use super::read_error::shown;
 use super::soup::Soup;
 use super::text::Text;
-use super::{Format, MeshError, Place, RawMesh};
+use super::{Format, Place, RawMesh, ReadError};
 use glam::DVec3;
 
 /// Typical bytes of an OBJ file per vertex and per triangle; only sets the first allocation.
 const BYTES_PER_ELEMENT: usize = 48;
 
 /// Reads an OBJ file. One pass, no allocation per line.
-pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
+pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, ReadError> {
     let mut text = Text::new(bytes, 0, Format::Obj);
     let mut soup = Soup::new(Format::Obj, scale, 1);
     soup.reserve(bytes.len() / (2 * BYTES_PER_ELEMENT), bytes.len() / BYTES_PER_ELEMENT);
@@ -38,7 +38,7 @@ pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
 
 /// `v x y z`; a weight or a colour may follow and is not looked at.
 #[inline]
-fn vertex(text: &mut Text<'_>, soup: &mut Soup, at: usize) -> Result<(), MeshError> {
+fn vertex(text: &mut Text<'_>, soup: &mut Soup, at: usize) -> Result<(), ReadError> {
     let mut p = [0.0; 3];
     for (value, name) in p.iter_mut().zip(["x", "y", "z"]) {
         text.skip_blanks();
@@ -50,7 +50,7 @@ fn vertex(text: &mut Text<'_>, soup: &mut Soup, at: usize) -> Result<(), MeshErr
 
 /// `f a b c …`, each corner `v`, `v/vt`, `v//vn` or `v/vt/vn`; negative numbers count back from the last vertex.
 #[inline]
-fn face(text: &mut Text<'_>, soup: &mut Soup, corners: &mut Vec<u32>, at: usize) -> Result<(), MeshError> {
+fn face(text: &mut Text<'_>, soup: &mut Soup, corners: &mut Vec<u32>, at: usize) -> Result<(), ReadError> {
     corners.clear();
     loop {
         text.skip_blanks();
@@ -71,7 +71,7 @@ fn face(text: &mut Text<'_>, soup: &mut Soup, corners: &mut Vec<u32>, at: usize)
                         soup.faces()
                     ))
                 }
-                Refused::Range => MeshError::IndexOutOfRange {
+                Refused::Range => ReadError::IndexOutOfRange {
                     file: None,
                     format: Format::Obj,
                     place: text.place(),

@@ -1,10 +1,10 @@
 //! Object File Format in text: `OFF`, with any of the prefixes for colours, normals and texture coordinates, which are
 //! passed over.
 
-use super::error::shown;
+use super::read_error::shown;
 use super::soup::Soup;
 use super::text::Text;
-use super::{Format, MeshError, Place, RawMesh};
+use super::{Format, Place, RawMesh, ReadError};
 use glam::DVec3;
 
 /// Shortest vertex line and shortest face line, `0 0 0` and `3 0 1 2` with a line end [bytes].
@@ -25,7 +25,7 @@ pub(super) fn header(bytes: &[u8]) -> Option<(&[u8], usize)> {
 }
 
 /// Reads an OFF file.
-pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
+pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, ReadError> {
     let mut text = Text::new(bytes, 0, Format::Off);
     text.skip_space_and_comments();
     let Some((prefix, behind)) = header(bytes) else {
@@ -37,13 +37,13 @@ pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
     if let Some(&b) = prefix.iter().find(|b| b"4n".contains(b)) {
         let what = if b == b'4' { "4 coordinates" } else { "n dimensions" };
         let feature = format!("vertices with {what}; only 3 coordinates are read, export it as plain OFF");
-        return Err(MeshError::unsupported(Format::Off, text.place(), feature));
+        return Err(ReadError::unsupported(Format::Off, text.place(), feature));
     }
     text.at = behind;
     text.skip_blanks();
     if bytes[text.at..].starts_with(b"BINARY") {
         let feature = "binary OFF is not read; export it as text OFF or as PLY";
-        return Err(MeshError::unsupported(Format::Off, text.place(), feature));
+        return Err(ReadError::unsupported(Format::Off, text.place(), feature));
     }
     let vertices = count(&mut text, "the number of vertices", VERTEX_BYTES)?;
     let faces = count(&mut text, "the number of faces", FACE_BYTES)?;
@@ -80,7 +80,7 @@ fn face(
     i: usize,
     faces: usize,
     vertices: usize,
-) -> Result<(), MeshError> {
+) -> Result<(), ReadError> {
     corners.clear();
     let count = text.integer_of("the number of corners", "face", i, faces)?;
     if count < 0 {
@@ -92,14 +92,14 @@ fn face(
         let index = text.integer_of("a corner", "face", i, faces)?;
         corners.push(u32::try_from(index).map_err(|_| {
             let place = Place::line_of(text.bytes, start);
-            MeshError::IndexOutOfRange { file: None, format: Format::Off, place, face: i, index, vertices }
+            ReadError::IndexOutOfRange { file: None, format: Format::Off, place, face: i, index, vertices }
         })?);
     }
     Ok(())
 }
 
 /// A count of things that take `least` bytes each, checked against what is left of the file.
-fn count(text: &mut Text<'_>, what: &str, least: usize) -> Result<usize, MeshError> {
+fn count(text: &mut Text<'_>, what: &str, least: usize) -> Result<usize, ReadError> {
     text.skip_space_and_comments();
     let start = text.at;
     let n = text.integer(what, None)?;

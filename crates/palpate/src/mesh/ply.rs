@@ -1,15 +1,15 @@
 //! PLY: text, binary little and big endian. Vertices, faces and triangle strips are read; unknown elements and
 //! properties of any type are passed over.
 
-use super::error::shown;
 use super::ply_header::{Element, Encoding, Header, Property, Scalar};
+use super::read_error::shown;
 use super::soup::Soup;
 use super::text::Text;
-use super::{Format, MeshError, Place, RawMesh};
+use super::{Format, Place, RawMesh, ReadError};
 use glam::DVec3;
 
 /// Reads a PLY file.
-pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
+pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, ReadError> {
     let header = Header::parse(bytes)?;
     let text = header.encoding == Encoding::Text;
     let place = |at| if text { Place::line_of(bytes, at) } else { Place::Byte(at) };
@@ -27,7 +27,7 @@ pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
     soup.finish(place)
 }
 
-fn vertices(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup) -> Result<(), MeshError> {
+fn vertices(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup) -> Result<(), ReadError> {
     // Which property is x, y and z.
     let mut xyz = [usize::MAX; 3];
     for (k, name) in [b"x", b"y", b"z"].into_iter().enumerate() {
@@ -62,7 +62,7 @@ fn fixed_vertices(
     stride: usize,
     xyz: [usize; 3],
     soup: &mut Soup,
-) -> Result<(), MeshError> {
+) -> Result<(), ReadError> {
     let offset = |k: usize| element.properties[..k].iter().map(|p| p.value.size()).sum::<usize>();
     let from = xyz.map(|k| (offset(k), element.properties[k].value));
     let start = data.text.at;
@@ -76,7 +76,7 @@ fn fixed_vertices(
     Ok(())
 }
 
-fn faces(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup, strips: bool) -> Result<(), MeshError> {
+fn faces(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup, strips: bool) -> Result<(), ReadError> {
     let is_corners =
         |p: &Property<'_>| matches!(p.name, b"vertex_indices" | b"vertex_index") && p.list.is_some();
     let Some(corners_at) = element.properties.iter().position(is_corners) else {
@@ -113,7 +113,7 @@ fn faces(data: &mut Data<'_>, element: &Element<'_>, soup: &mut Soup, strips: bo
                         "{} {i} uses vertex {index}; expected a vertex number from 0",
                         element.title()
                     );
-                    return Err(MeshError::malformed(
+                    return Err(ReadError::malformed(
                         Format::Ply,
                         data.place(at),
                         format!("{text}, export it again"),
@@ -169,7 +169,7 @@ fn strip(corners: &[u32], soup: &mut Soup, at: usize) {
     }
 }
 
-fn pass_over(data: &mut Data<'_>, element: &Element<'_>) -> Result<(), MeshError> {
+fn pass_over(data: &mut Data<'_>, element: &Element<'_>) -> Result<(), ReadError> {
     if let Some(size) = element.fixed_size().filter(|_| data.encoding != Encoding::Text) {
         let taken = data.take(element.count.saturating_mul(size));
         return if taken.is_some() { Ok(()) } else { Err(data.ends(element, 0)) };
@@ -194,7 +194,7 @@ struct Data<'a> {
 
 impl<'a> Data<'a> {
     /// Refuses a count that the rest of the file cannot hold, before anything is allocated for it.
-    fn check_room(&self, element: &Element<'_>) -> Result<(), MeshError> {
+    fn check_room(&self, element: &Element<'_>) -> Result<(), ReadError> {
         let least = match self.encoding {
             // A digit and a separator for each value, the last without.
             Encoding::Text => 2 * element.properties.len(),
@@ -226,7 +226,7 @@ impl<'a> Data<'a> {
     }
 
     #[inline]
-    fn number(&mut self, kind: Scalar, element: &Element<'_>, i: usize) -> Result<f64, MeshError> {
+    fn number(&mut self, kind: Scalar, element: &Element<'_>, i: usize) -> Result<f64, ReadError> {
         if self.encoding == Encoding::Text {
             self.text.skip_space();
             return self.text.number_of("a value", element.title(), i, element.count);
@@ -244,7 +244,7 @@ impl<'a> Data<'a> {
         property: &Property<'_>,
         element: &Element<'_>,
         i: usize,
-    ) -> Result<usize, MeshError> {
+    ) -> Result<usize, ReadError> {
         let at = self.start_of_element();
         let length = self.number(property.list.unwrap_or(property.value), element, i)?;
         let least = if self.encoding == Encoding::Text { 2 } else { property.value.size() };
@@ -256,10 +256,10 @@ impl<'a> Data<'a> {
         let list = shown(property.name);
         let problem = format!("{} {i} has a list {list} of length {length}", element.title());
         let problem = format!("{problem} but the file has room for {room}; it is damaged, export it again");
-        Err(MeshError::malformed(Format::Ply, self.place(at), problem))
+        Err(ReadError::malformed(Format::Ply, self.place(at), problem))
     }
 
-    fn skip(&mut self, property: &Property<'_>, element: &Element<'_>, i: usize) -> Result<(), MeshError> {
+    fn skip(&mut self, property: &Property<'_>, element: &Element<'_>, i: usize) -> Result<(), ReadError> {
         let n = if property.list.is_some() { self.list_length(property, element, i)? } else { 1 };
         if self.encoding == Encoding::Text {
             for _ in 0..n {
@@ -284,10 +284,10 @@ impl<'a> Data<'a> {
     }
 
     #[cold]
-    fn ends(&self, element: &Element<'_>, i: usize) -> MeshError {
+    fn ends(&self, element: &Element<'_>, i: usize) -> ReadError {
         let (title, count) = (element.title(), element.count);
         let problem = format!("the file ends in {title} {i} of {count}; it is cut short, export it again");
-        MeshError::malformed(Format::Ply, self.place(self.text.bytes.len()), problem)
+        ReadError::malformed(Format::Ply, self.place(self.text.bytes.len()), problem)
     }
 }
 

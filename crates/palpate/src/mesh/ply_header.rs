@@ -1,8 +1,8 @@
 //! The header of a PLY file: which elements follow, of which properties, in which encoding.
 
-use super::error::shown;
+use super::read_error::shown;
 use super::text::Text;
-use super::{Format, MeshError, Place};
+use super::{Format, Place, ReadError};
 
 /// How the body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +116,9 @@ impl Element<'_> {
     }
 
     /// An error at the declaration.
-    pub(super) fn fail(&self, problem: impl Into<String>) -> MeshError {
+    pub(super) fn fail(&self, problem: impl Into<String>) -> ReadError {
         let problem = format!("element {}: {}", shown(self.name), problem.into());
-        MeshError::malformed(Format::Ply, self.line, problem)
+        ReadError::malformed(Format::Ply, self.line, problem)
     }
 }
 
@@ -130,7 +130,7 @@ pub(super) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, MeshError> {
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ReadError> {
         let mut text = Text::new(bytes, 0, Format::Ply);
         let magic = text.word();
         if magic != b"ply" {
@@ -184,7 +184,7 @@ impl<'a> Header<'a> {
         }
         let Some(encoding) = encoding else {
             let problem = "the header has no `format` line; add `format ascii 1.0` or the binary one";
-            return Err(MeshError::malformed(Format::Ply, Place::Header, problem));
+            return Err(ReadError::malformed(Format::Ply, Place::Header, problem));
         };
         end_line(&mut text, crlf);
         Ok(Self { encoding, elements, body: text.at })
@@ -200,7 +200,7 @@ fn end_line(text: &mut Text<'_>, crlf: bool) {
     }
 }
 
-fn format(text: &mut Text<'_>) -> Result<Encoding, MeshError> {
+fn format(text: &mut Text<'_>) -> Result<Encoding, ReadError> {
     let start = text.at;
     let encoding = match text.word() {
         b"ascii" => Encoding::Text,
@@ -221,7 +221,7 @@ fn format(text: &mut Text<'_>) -> Result<Encoding, MeshError> {
     }
 }
 
-fn property<'a>(text: &mut Text<'a>) -> Result<Property<'a>, MeshError> {
+fn property<'a>(text: &mut Text<'a>) -> Result<Property<'a>, ReadError> {
     let scalar = |text: &mut Text<'a>, word: &[u8]| {
         Scalar::named(word).ok_or_else(|| {
             text.fail(format!("property type is {}; expected one like float, int or uchar", shown(word)))

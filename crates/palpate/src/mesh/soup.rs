@@ -1,8 +1,8 @@
 //! Collects what a reader finds and makes a checked [`RawMesh`] of it.
 
-use super::error::Place;
+use super::read_error::Place;
 use super::triangulate::Triangulator;
-use super::{Format, MeshError, RawMesh};
+use super::{Format, RawMesh, ReadError};
 use glam::DVec3;
 
 /// Vertices and faces on their way from a file. `at` is a place in the reader's own terms (a byte offset), which
@@ -109,13 +109,13 @@ impl Soup {
         corners: &[u32],
         at: usize,
         place: impl FnOnce() -> Place,
-    ) -> Result<(), MeshError> {
+    ) -> Result<(), ReadError> {
         if let &[a, b, c] = corners {
             self.triangle([a, b, c], at);
             return Ok(());
         }
         if corners.len() < 3 {
-            return Err(MeshError::malformed(
+            return Err(ReadError::malformed(
                 self.format,
                 place(),
                 format!(
@@ -142,10 +142,10 @@ impl Soup {
 
     /// The mesh: every index in range, every position finite, at least one triangle. Vertices that are not finite
     /// and that no face uses are left out.
-    pub(super) fn finish(mut self, place: impl Fn(usize) -> Place) -> Result<RawMesh, MeshError> {
+    pub(super) fn finish(mut self, place: impl Fn(usize) -> Place) -> Result<RawMesh, ReadError> {
         let (format, vertices) = (self.format, self.mesh.positions.len());
         if let Some(a) = self.ahead.take().filter(|a| a.index as usize >= vertices) {
-            return Err(MeshError::IndexOutOfRange {
+            return Err(ReadError::IndexOutOfRange {
                 file: None,
                 format,
                 place: place(a.at),
@@ -155,12 +155,12 @@ impl Soup {
             });
         }
         if self.mesh.triangles.is_empty() {
-            return Err(MeshError::NoTriangles { file: None, format, vertices });
+            return Err(ReadError::NoTriangles { file: None, format, vertices });
         }
         if u32::try_from(vertices).is_err() {
             let problem =
                 format!("{vertices} vertices; at most {} can be numbered, split the mesh", u32::MAX);
-            return Err(MeshError::malformed(format, Place::Header, problem));
+            return Err(ReadError::malformed(format, Place::Header, problem));
         }
         let mut cutter = Triangulator::new();
         for polygon in &self.polygons {
@@ -171,7 +171,7 @@ impl Soup {
                     "a face of {} corners takes too long to cut into triangles; triangulate the mesh before export",
                     polygon.corners
                 );
-                return Err(MeshError::malformed(format, place(polygon.at), problem));
+                return Err(ReadError::malformed(format, place(polygon.at), problem));
             }
         }
         self.drop_odd(place)?;
@@ -179,7 +179,7 @@ impl Soup {
     }
 
     /// Fails if a face uses a vertex that is not finite; otherwise takes such vertices out.
-    fn drop_odd(&mut self, place: impl Fn(usize) -> Place) -> Result<(), MeshError> {
+    fn drop_odd(&mut self, place: impl Fn(usize) -> Place) -> Result<(), ReadError> {
         if self.odd.is_empty() {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl Soup {
         if let Some(v) = self.mesh.triangles.iter().flatten().copied().find(|&v| is_odd[v as usize]) {
             let k = self.odd.partition_point(|o| o.vertex < v as usize);
             let o = &self.odd[k];
-            return Err(MeshError::NotFinite {
+            return Err(ReadError::NotFinite {
                 file: None,
                 format: self.format,
                 place: place(o.at),

@@ -1,9 +1,9 @@
 //! STL, binary and text. Triangles come without shared vertices; welding joins them.
 
-use super::error::shown;
+use super::read_error::shown;
 use super::soup::Soup;
 use super::text::Text;
-use super::{Format, MeshError, Place, RawMesh};
+use super::{Format, Place, RawMesh, ReadError};
 use glam::{DVec3, Vec3};
 
 /// Header and triangle count of a binary file [bytes].
@@ -17,7 +17,7 @@ const RECORD: usize = 50;
 const TEXT_WINDOW: usize = 4096;
 
 /// Reads a binary or text STL file.
-pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
+pub(super) fn parse(bytes: &[u8], scale: f64) -> Result<RawMesh, ReadError> {
     if !counts_agree(bytes) && is_text(bytes) { text(bytes, scale) } else { binary(bytes, scale) }
 }
 
@@ -41,8 +41,8 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
         && (body.len() < HEADER || holds(b"facet") || holds(b"endsolid"))
 }
 
-fn binary(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
-    let fail = |place, problem: String| Err(MeshError::malformed(Format::Stl, place, problem));
+fn binary(bytes: &[u8], scale: f64) -> Result<RawMesh, ReadError> {
+    let fail = |place, problem: String| Err(ReadError::malformed(Format::Stl, place, problem));
     let Some(count) = count(bytes) else {
         let problem = format!("the file has {} bytes, a binary STL has {HEADER} or more", bytes.len());
         return fail(Place::Byte(bytes.len()), format!("{problem}; it is cut short, export it again"));
@@ -81,7 +81,7 @@ fn binary(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
 
 /// `solid … endsolid`, several in a row. Names may hold anything, normals are not looked at, and a loop of more than
 /// three corners is a polygon.
-fn text(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
+fn text(bytes: &[u8], scale: f64) -> Result<RawMesh, ReadError> {
     let mut text = Text::new(bytes, 0, Format::Stl);
     let mut soup = Soup::new(Format::Stl, scale, 0);
     let mut corners = Vec::new();
@@ -116,7 +116,7 @@ fn text(bytes: &[u8], scale: f64) -> Result<RawMesh, MeshError> {
 }
 
 /// From behind `facet` to behind `endfacet`.
-fn facet(text: &mut Text<'_>, soup: &mut Soup, corners: &mut Vec<u32>, at: usize) -> Result<(), MeshError> {
+fn facet(text: &mut Text<'_>, soup: &mut Soup, corners: &mut Vec<u32>, at: usize) -> Result<(), ReadError> {
     corners.clear();
     let mut in_loop = false;
     loop {

@@ -1,8 +1,8 @@
 //! A cursor over the bytes of a text file: blanks, words, numbers, lines. No allocation, no line counting (an error
 //! counts lines when it is made).
 
-use super::error::{Place, shown};
-use super::{Format, MeshError};
+use super::read_error::{Place, shown};
+use super::{Format, ReadError};
 
 /// Position in a text file.
 pub(super) struct Text<'a> {
@@ -131,7 +131,7 @@ impl<'a> Text<'a> {
 
     /// The number at the cursor, `nan` and `inf` included. `what` names it for the error.
     #[inline]
-    pub(super) fn number(&mut self, what: &str) -> Result<f64, MeshError> {
+    pub(super) fn number(&mut self, what: &str) -> Result<f64, ReadError> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         match fast_float2::parse_partial::<f64, _>(rest) {
             Ok((value, n)) if n > 0 && self.separates(self.at + n) => {
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
 
     /// The integer at the cursor, which must end at a blank, a line end or `until`.
     #[inline]
-    pub(super) fn integer(&mut self, what: &str, until: Option<u8>) -> Result<i64, MeshError> {
+    pub(super) fn integer(&mut self, what: &str, until: Option<u8>) -> Result<i64, ReadError> {
         let start = self.at;
         let negative = match self.peek() {
             Some(b'-') => {
@@ -179,12 +179,12 @@ impl<'a> Text<'a> {
 
     /// An error at the cursor.
     #[cold]
-    pub(super) fn fail(&self, problem: impl Into<String>) -> MeshError {
-        MeshError::malformed(self.format, self.place(), problem)
+    pub(super) fn fail(&self, problem: impl Into<String>) -> ReadError {
+        ReadError::malformed(self.format, self.place(), problem)
     }
 
     #[cold]
-    fn expected(&mut self, kind: &str, what: &str) -> MeshError {
+    fn expected(&mut self, kind: &str, what: &str) -> ReadError {
         let error_at = self.at;
         let word = self.word();
         let found = match (word.is_empty(), self.at >= self.bytes.len()) {
@@ -206,7 +206,7 @@ impl Text<'_> {
         kind: &str,
         i: usize,
         of: usize,
-    ) -> Result<f64, MeshError> {
+    ) -> Result<f64, ReadError> {
         self.number(what).map_err(|e| within(e, kind, i, of))
     }
 
@@ -218,16 +218,16 @@ impl Text<'_> {
         kind: &str,
         i: usize,
         of: usize,
-    ) -> Result<i64, MeshError> {
+    ) -> Result<i64, ReadError> {
         self.integer(what, None).map_err(|e| within(e, kind, i, of))
     }
 }
 
 #[cold]
-fn within(error: MeshError, kind: &str, i: usize, of: usize) -> MeshError {
+fn within(error: ReadError, kind: &str, i: usize, of: usize) -> ReadError {
     match error {
-        MeshError::Malformed { file, format, place, problem } => {
-            MeshError::Malformed { file, format, place, problem: format!("{kind} {i} of {of}: {problem}") }
+        ReadError::Malformed { file, format, place, problem } => {
+            ReadError::Malformed { file, format, place, problem: format!("{kind} {i} of {of}: {problem}") }
         }
         other => other,
     }

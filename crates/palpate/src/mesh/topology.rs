@@ -17,7 +17,7 @@ const CHUNK: usize = 1 << 14;
 const PARALLEL_FILL: usize = 1 << 15;
 
 /// Bound on the triangles that fit the packed half-edges: three times as many must fit 32 bits.
-const MAX_TRIANGLES: usize = 1 << 30;
+pub(crate) const MAX_TRIANGLES: usize = 1 << 30;
 
 /// Neighbours of every triangle across its edges.
 ///
@@ -79,6 +79,16 @@ impl Topology {
     /// Pairs of triangles that alone share an edge and run along it the same way: one of each pair is flipped.
     pub(crate) fn clashes(&self) -> &[[u32; 2]] {
         &self.clashes
+    }
+
+    /// Follows the swap of the corners 1 and 2 of the triangles with their flag set, where whole parts that share no edge of two
+    /// faces with the others are turned.
+    pub(crate) fn mirror(&mut self, turn: &[bool]) {
+        for (across, &turn) in self.neighbours.iter_mut().zip(turn) {
+            if turn {
+                across.swap(0, 2);
+            }
+        }
     }
 
     /// The component of every triangle and the number of components.
@@ -224,9 +234,7 @@ impl Buckets {
             let (piece, out) = &mut item[0];
             for (k, across) in out.iter_mut().enumerate() {
                 let t = i * CHUNK + k;
-                for e in 0..3 {
-                    across[e] = self.across(t as u32, &triangles[t], e, piece);
-                }
+                *across = [0, 1, 2].map(|e| self.across(t as u32, &triangles[t], e, piece));
             }
         });
         work.into_iter().map(|(piece, _)| piece).collect()
@@ -249,15 +257,16 @@ impl Buckets {
             // Three are enough to see that the edge is not manifold, and bound the work on a fan of pages.
             bucket = &bucket[..bucket.len().min(3)];
         }
-        let (mut count, mut others, mut forward, mut first) = (0, 0_u32, 0, 0_u32);
+        // Without branches: which of a handful of entries match is not predictable.
+        let (mut count, mut others, mut forward, mut first) = (0, 0, 0, u32::MAX);
         for &entry in bucket {
-            if (entry >> 32) as u32 == hi {
-                let low = entry as u32;
-                first = if count == 0 { low } else { first };
-                count += 1;
-                others ^= low >> 1;
-                forward += low & 1;
-            }
+            let low = entry as u32;
+            let hit = u32::from((entry >> 32) as u32 == hi);
+            let mask = 0_u32.wrapping_sub(hit);
+            count += hit;
+            others ^= low >> 1 & mask;
+            forward += low & hit;
+            first = first.min(low | !mask);
         }
         let own = t << 1 | u32::from(tri[e] == lo);
         match (count, forward) {
@@ -292,6 +301,7 @@ fn edge(tri: &[u32; 3], e: usize) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::shapes::Random;
     use std::collections::BTreeMap;
 
     /// The same answer from an ordered map of edges.
@@ -320,16 +330,11 @@ mod tests {
         (neighbours, boundary, bad)
     }
 
-    fn random(seed: &mut u64) -> u64 {
-        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        *seed >> 33
-    }
-
     fn soup(seed: u64, triangles: usize, vertices: u64) -> Vec<[u32; 3]> {
-        let mut seed = seed;
+        let mut random = Random(seed);
         let mut out = Vec::new();
         while out.len() < triangles {
-            let t = [0; 3].map(|_| (random(&mut seed) % vertices) as u32);
+            let t = [0; 3].map(|_| random.below(vertices as usize) as u32);
             if t[0] != t[1] && t[1] != t[2] && t[2] != t[0] {
                 out.push(t);
             }
@@ -356,9 +361,9 @@ mod tests {
     #[test]
     fn same_for_any_number_of_threads() {
         // Local triangles, so that all kinds of edges occur; enough of them for the parallel fill.
-        let mut seed = 9;
+        let mut random = Random(9);
         let n = 50_000_u32;
-        let triangles: Vec<_> = (0..n).map(|v| [v, v + 1 + (random(&mut seed) % 2) as u32, v + 3]).collect();
+        let triangles: Vec<_> = (0..n).map(|v| [v, v + 1 + random.below(2) as u32, v + 3]).collect();
         let one = par::with_threads(1, || Topology::build(&triangles, n as usize + 4));
         for threads in 2..=5 {
             assert!(one == par::with_threads(threads, || Topology::build(&triangles, n as usize + 4)));
