@@ -1,5 +1,7 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
 
+pub mod samples;
+
 use crate::math::Aabb;
 use glam::DVec3;
 
@@ -24,6 +26,12 @@ pub struct Mesh {
 }
 
 impl Mesh {
+    /// A mesh from parts whose invariants the caller vouches for: shapes made in code, never input.
+    #[doc(hidden)]
+    pub fn from_parts_unchecked(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
+        Self { positions, triangles }
+    }
+
     /// Vertex positions [m].
     pub fn positions(&self) -> &[DVec3] {
         &self.positions
