@@ -1,0 +1,177 @@
+//! Times the voxel map on the shapes of the generation bench.
+//!
+//! `cargo run --release -p palpate --example voxmap_timing [threads] [navigation]`; with the folder of the
+//! scanned models in `PALPATE_MODELS` it adds the bunny and the dragon.
+#![expect(clippy::print_stdout, reason = "a program")]
+
+use palpate::mesh::samples;
+use palpate::progress::Progress;
+use palpate::voxmap::{Grid, Navigation, SurfaceVoxels, VoxmapParams};
+use palpate::{Mesh, Voxmap};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Stage names and when they began.
+struct Stages(Mutex<Vec<(&'static str, Instant)>>);
+
+impl Progress for Stages {
+    fn stage(&self, name: &'static str, _steps: u64) {
+        if let Ok(mut stages) = self.0.lock() {
+            stages.push((name, Instant::now()));
+        }
+    }
+    fn advance(&self, _steps: u64) {}
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let threads = std::env::args().nth(1).map_or(Ok(2), |a| a.parse())?;
+    let navigation = match std::env::args().nth(2).as_deref() {
+        None | Some("auto") => Navigation::Auto,
+        Some("first") => Navigation::First,
+        Some("second") => Navigation::Second,
+        Some("solved") => Navigation::Solved,
+        Some("box") => Navigation::Box,
+        Some(other) => return Err(format!("unknown navigation {other}").into()),
+    };
+    let params = VoxmapParams { threads, navigation, ..Default::default() };
+    let mut cases = Vec::new();
+    if let Ok(folder) = std::env::var("PALPATE_MODELS") {
+        let bunny = read_obj(&format!("{folder}/bunny.obj"))?;
+        let dragon = read_ply(&format!("{folder}/dragon.ply"))?;
+        for n in [256, 512] {
+            cases.push(("bunny", bunny.clone(), Grid::voxel_for_resolution(bunny.aabb(), n)));
+            cases.push(("dragon", dragon.clone(), Grid::voxel_for_resolution(dragon.aabb(), n)));
+        }
+    } else {
+        println!("skipped: bunny and dragon, PALPATE_MODELS is not set");
+    }
+    for (name, voxels) in [("nut-and-bolt", 302e6), ("torus-knot-3m", 680e6)] {
+        let raw = samples::by_name(name).ok_or("no such sample")?;
+        let mesh = Mesh::from_parts_unchecked(raw.positions, raw.triangles);
+        let voxel = voxel_for_count(&mesh, voxels);
+        cases.push((name, mesh, voxel));
+    }
+    for (name, mesh, voxel) in &cases {
+        let mut surface_ms = f64::INFINITY;
+        for _ in 0..7 {
+            let start = Instant::now();
+            let surface = SurfaceVoxels::build(mesh, *voxel, &params)?;
+            surface_ms = surface_ms.min(start.elapsed().as_secs_f64() * 1e3);
+            std::hint::black_box(surface);
+        }
+        let mut best: Option<(f64, String, Voxmap)> = None;
+        for _ in 0..5 {
+            let stages = Stages(Mutex::new(Vec::new()));
+            let start = Instant::now();
+            let voxmap = Voxmap::build_with(mesh, *voxel, &params, &stages)?;
+            let end = Instant::now();
+            let total = (end - start).as_secs_f64() * 1e3;
+            let mut list = stages.0.into_inner()?;
+            list.push(("", end));
+            let text = std::iter::once(("sort", start, list[0].1))
+                .chain(list.windows(2).map(|w| (w[0].0, w[0].1, w[1].1)))
+                .map(|(n, a, b)| format!("{n} {:.1}", (b - a).as_secs_f64() * 1e3))
+                .collect::<Vec<_>>()
+                .join(", ");
+            if best.as_ref().is_none_or(|b| total < b.0) {
+                best = Some((total, text, voxmap));
+            }
+        }
+        let Some((total, text, voxmap)) = best else { continue };
+        let (grid, fill, stats) = (voxmap.grid(), voxmap.fill_report(), voxmap.stats());
+        println!(
+            "{name}: {} triangles, {:?} = {:.1} M voxels, {threads} threads\n  surface only {surface_ms:.1} ms; all \
+             {total:.1} ms ({text})\n  {fill:?}\n  {stats:?}, {:.1} MB held, peak {} MB",
+            mesh.triangles().len(),
+            grid.dims,
+            grid.voxel_count() as f64 * 1e-6,
+            voxmap.memory_bytes() as f64 * 1e-6,
+            peak_mb(),
+        );
+    }
+    Ok(())
+}
+
+/// The voxel size with which the padded grid of `mesh` has about `count` voxels [m].
+fn voxel_for_count(mesh: &Mesh, count: f64) -> f64 {
+    let e = mesh.aabb().extent();
+    let mut voxel = (e.x * e.y * e.z / count).cbrt();
+    for _ in 0..20 {
+        let n = (e / voxel + 6.0).to_array().iter().product::<f64>();
+        voxel *= (n / count).cbrt();
+    }
+    voxel
+}
+
+/// Most memory this process has held [MB]; 0 where the system does not say.
+fn peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.split_whitespace().next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
+/// Triangles of an OBJ file without polygons or negative indices.
+fn read_obj(path: &str) -> Result<Mesh, Box<dyn std::error::Error>> {
+    let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+    for line in std::fs::read_to_string(path)?.lines() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("v") => {
+                let v: Vec<f64> = words.map(str::parse).collect::<Result<_, _>>()?;
+                positions.push(glam::DVec3::new(v[0], v[1], v[2]));
+            }
+            Some("f") => {
+                let corner = |w: &str| w.split('/').next().unwrap_or(w).parse::<u32>();
+                let f: Vec<u32> = words.map(corner).collect::<Result<_, _>>()?;
+                triangles.push([f[0] - 1, f[1] - 1, f[2] - 1]);
+            }
+            _ => {}
+        }
+    }
+    Ok(Mesh::from_parts_unchecked(positions, triangles))
+}
+
+/// Triangles of a PLY file whose vertices begin with x, y, z as floats; ASCII or binary of either byte order.
+fn read_ply(path: &str) -> Result<Mesh, Box<dyn std::error::Error>> {
+    let bytes = std::fs::read(path)?;
+    let end = bytes.windows(11).position(|w| w == b"end_header\n").ok_or("no header")? + 11;
+    let header = std::str::from_utf8(&bytes[..end])?;
+    let (mut counts, mut stride) = (Vec::new(), 0);
+    for line in header.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words[0] == "element" {
+            counts.push(words[2].parse::<usize>()?);
+        } else if words[0] == "property" && counts.len() == 1 {
+            stride += if words[1] == "uchar" { 1 } else { 4 };
+        }
+    }
+    let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+    if header.contains("format ascii") {
+        let mut lines = std::str::from_utf8(&bytes[end..])?.lines();
+        for line in lines.by_ref().take(counts[0]) {
+            let v: Vec<f64> = line.split_whitespace().take(3).map(str::parse).collect::<Result<_, _>>()?;
+            positions.push(glam::DVec3::new(v[0], v[1], v[2]));
+        }
+        for line in lines.take(counts[1]) {
+            let f: Vec<u32> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+            triangles.push([f[1], f[2], f[3]]);
+        }
+    } else {
+        let big = header.contains("big_endian");
+        let word = |at: usize| -> u32 {
+            let w = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+            if big { u32::from_be_bytes(w) } else { u32::from_le_bytes(w) }
+        };
+        for v in 0..counts[0] {
+            let at = |axis: usize| f64::from(f32::from_bits(word(end + v * stride + 4 * axis)));
+            positions.push(glam::DVec3::new(at(0), at(1), at(2)));
+        }
+        let faces = end + counts[0] * stride;
+        for f in 0..counts[1] {
+            let at = |corner: usize| word(faces + f * 13 + 1 + 4 * corner);
+            triangles.push([at(0), at(1), at(2)]);
+        }
+    }
+    triangles.retain(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
+    Ok(Mesh::from_parts_unchecked(positions, triangles))
+}
