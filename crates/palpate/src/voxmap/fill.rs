@@ -73,10 +73,9 @@ pub(super) fn claim(mesh: &Mesh, voxel: f64) -> Claim {
     // Pieces of fixed size, added in order: the same sum for any number of threads.
     let sums = par::map(triangles.len().div_ceil(CLAIM_PIECE), |piece| {
         let (mut edges, mut six) = (0, 0.0);
-        for t in piece * CLAIM_PIECE..triangles.len().min((piece + 1) * CLAIM_PIECE) {
-            let [a, b, c] = triangles[t];
+        for &[a, b, c] in triangles.iter().skip(piece * CLAIM_PIECE).take(CLAIM_PIECE) {
             edges ^= edge_hash(a, b) ^ edge_hash(b, c) ^ edge_hash(c, a);
-            let [a, b, c] = mesh.corners(t).map(|p| p - middle);
+            let [a, b, c] = [a, b, c].map(|v| mesh.positions()[v as usize] - middle);
             six += a.dot(b.cross(c));
         }
         (edges, six)
@@ -211,7 +210,7 @@ impl Flood {
         let [nx, ny, nz] = self.dims;
         while let Some(t) = self.stack.pop() {
             self.pops += 1;
-            if self.pops % POPS_PER_CHECK == 0 && progress.cancelled() {
+            if self.pops.is_multiple_of(POPS_PER_CHECK) && progress.cancelled() {
                 return Err(BuildError::Cancelled);
             }
             let entry = self.directory[t];
