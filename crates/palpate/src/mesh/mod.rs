@@ -19,6 +19,7 @@ mod ply_header;
 mod read_error;
 #[cfg(test)]
 mod repair_tests;
+pub mod samples;
 #[cfg(test)]
 pub(crate) mod shapes;
 mod sliver;
@@ -74,6 +75,14 @@ impl Mesh {
     /// Reads and repairs a mesh file; `scale` is metres per file unit. See [`RawMesh::load`] and [`Mesh::new`].
     pub fn load(path: impl AsRef<std::path::Path>, scale: f64) -> Result<Self, MeshError> {
         Self::new(RawMesh::load(path, scale)?, &RepairParams::default())
+    }
+
+    /// A mesh from parts whose invariants the test vouches for.
+    #[cfg(test)]
+    pub(crate) fn from_parts_unchecked(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let topology = Topology::build(&triangles, positions.len());
+        let report = MeshReport::of(&positions, &triangles, &topology, Default::default());
+        Self { positions, triangles, topology, report }
     }
 
     /// Vertex positions [m].
