@@ -104,8 +104,8 @@ pub fn run(options: &Options) -> Result<Report> {
         );
     }
     notes.push(format!(
-        "narrow-band rows count errors within {} voxels of the surface, where a band of ±3 is complete; peers get the \
-         mesh with its holes closed, ours as loaded",
+        "rows against openvdb count errors only within {} voxels of the surface (its band is ±3), the others everywhere; \
+         peers get the mesh with its holes closed, ours as loaded",
         error::BAND_CORE_VOX
     ));
     let machine = Machine::here();
