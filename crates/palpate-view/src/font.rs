@@ -79,7 +79,7 @@ fn extent(glyph: &str) -> Option<(f32, f32)> {
     (low <= high).then_some((low, high))
 }
 
-/// Width of `text` when a digit is `size` pixels high [pixels].
+/// Width of `text` when a digit is `size` pixels high \[pixels\].
 pub fn width(text: &str, size: f32) -> f32 {
     let units: f32 =
         text.chars().map(|c| extent(strokes(c)).map_or(BLANK, |(low, high)| high - low + GAP)).sum();

@@ -11,7 +11,7 @@ pub struct Image {
     rgba: Vec<u8>,
 }
 
-/// Largest side of a picture [pixels]. Larger is refused by clamping: 16384² RGBA is 1 GiB already.
+/// Largest side of a picture \[pixels\]. Larger is refused by clamping: 16384² RGBA is 1 GiB already.
 pub const MAX_SIDE: u32 = 16_384;
 
 impl Image {
@@ -21,12 +21,12 @@ impl Image {
         Self { width, height, rgba: vec![0; width as usize * height as usize * 4] }
     }
 
-    /// Width [pixels].
+    /// Width \[pixels\].
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Height [pixels].
+    /// Height \[pixels\].
     pub fn height(&self) -> u32 {
         self.height
     }

@@ -14,16 +14,16 @@ const SLAB: usize = 8;
 /// The nodes of a regular grid: node (i, j, k) is at `origin + voxel * (i, j, k)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
-    /// Position of the first node [m].
+    /// Position of the first node \[m\].
     pub origin: DVec3,
-    /// Distance between neighbouring nodes [m].
+    /// Distance between neighbouring nodes \[m\].
     pub voxel: f64,
     /// Nodes along x, y and z.
     pub dims: [usize; 3],
 }
 
 impl Grid {
-    /// Position of a node [m].
+    /// Position of a node \[m\].
     pub fn node(&self, ijk: [usize; 3]) -> DVec3 {
         self.origin + self.voxel * DVec3::from_array(ijk.map(|i| i as f64))
     }
@@ -39,7 +39,7 @@ struct Piece {
 
 /// The surface `field = level` inside `grid`, counter-clockwise from the side of larger values.
 ///
-/// `field` gives a value at a point [m]; a value that is not a number counts as outside. The surface is closed
+/// `field` gives a value at a point \[m\]; a value that is not a number counts as outside. The surface is closed
 /// where it does not leave the grid. Accuracy: a vertex lies within a cell of the true surface, for smooth fields within
 /// the square of the cell's size times curvature. Cost: each node is sampled about 1.1 times.
 pub fn surface(field: impl Fn(DVec3) -> f64 + Sync, grid: &Grid, level: f64) -> RawMesh {

@@ -1,7 +1,7 @@
 //! Pictures, charts and pages of shapes and fields.
 //!
 //! Nothing here opens a window or asks the system for a font: [`raster`] draws triangles, voxels and points
-//! in software, [`slice`] draws a plane through a distance field, [`chart`] writes SVG, [`html`] puts them on
+//! in software, [`slice`](mod@slice) draws a plane through a distance field, [`chart`] writes SVG, [`html`] puts them on
 //! one self-contained page, [`png`](mod@png) encodes. The same input gives the same bytes on any number of threads.
 
 pub mod chart;

@@ -23,7 +23,7 @@ const DOT_BIT: u32 = 1 << 31;
 /// How the picture is projected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lens {
-    /// Central projection with this full opening angle [rad], for the ball around what is framed.
+    /// Central projection with this full opening angle \[rad\], for the ball around what is framed.
     Perspective(f64),
     /// Parallel projection.
     Orthographic,
@@ -38,7 +38,7 @@ pub struct Camera {
     pub up: DVec3,
     /// Kind of projection.
     pub lens: Lens,
-    /// The box to frame [m]; none: what is drawn.
+    /// The box to frame \[m\]; none: what is drawn.
     pub frame: Option<Aabb>,
 }
 
@@ -67,9 +67,9 @@ impl Camera {
 /// Size, quality and surroundings of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderParams {
-    /// Width [pixels].
+    /// Width \[pixels\].
     pub width: u32,
-    /// Height [pixels].
+    /// Height \[pixels\].
     pub height: u32,
     /// Samples a pixel along each axis, 1 to 4.
     pub supersample: u32,

@@ -9,7 +9,7 @@ use palpate::par;
 /// Larger angles round off the edges of machined parts, smaller ones show the facets of scans.
 const CREASE_COS: f32 = 0.743;
 
-/// A vertex with more faces than this is shaded flat [1]: smoothing costs the square of the count.
+/// A vertex with more faces than this is shaded flat \[1\]: smoothing costs the square of the count.
 const MAX_VALENCE: usize = 96;
 
 /// How triangles are coloured. A slice that is too short repeats its last colour; an empty one is grey.
@@ -41,7 +41,7 @@ pub(crate) struct Dot {
     pub(crate) colour: Rgb,
 }
 
-/// Things to draw, in one frame [m]. Triangles with indices out of range or non-finite corners are left out.
+/// Things to draw, in one frame \[m\]. Triangles with indices out of range or non-finite corners are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     origin: Option<DVec3>,
@@ -55,12 +55,12 @@ impl Scene {
         Self::default()
     }
 
-    /// The point all stored positions are relative to [m].
+    /// The point all stored positions are relative to \[m\].
     pub(crate) fn origin(&self) -> DVec3 {
         self.origin.unwrap_or(DVec3::ZERO)
     }
 
-    /// The box of everything added so far [m]; empty for an empty scene. Rounded to f32 relative to the first point.
+    /// The box of everything added so far \[m\]; empty for an empty scene. Rounded to f32 relative to the first point.
     pub fn aabb(&self) -> Aabb {
         let corners = self.tris.iter().flat_map(|t| t.corners);
         let balls = self.dots.iter().flat_map(|d| [d.centre - d.radius, d.centre + d.radius]);
@@ -164,7 +164,7 @@ impl Scene {
         }
     }
 
-    /// Adds points as small balls of `radius` [m].
+    /// Adds points as small balls of `radius` \[m\].
     pub fn points(&mut self, points: &[DVec3], radius: f64, colour: Rgb) {
         for p in points.iter().filter(|p| p.is_finite()) {
             let origin = *self.origin.get_or_insert(*p);

@@ -10,7 +10,7 @@ use crate::scene::Scene;
 use glam::{Vec2, Vec3};
 use palpate::par;
 
-/// Side of the shadow map [texels].
+/// Side of the shadow map \[texels\].
 const SHADOW_SIDE: u32 = 1024;
 /// Taps of the shadow and of the occlusion a sample. More: smoother and slower.
 const SHADOW_TAPS: u32 = 10;
@@ -20,7 +20,7 @@ const OCCLUSION_REACH: f32 = 0.16;
 /// Softness of the shadow on the object and on the ground, in radii of the scene.
 const SHADOW_BLUR: f32 = 0.02;
 const GROUND_BLUR: f32 = 0.11;
-/// How dark the ground's shadow gets [1].
+/// How dark the ground's shadow gets \[1\].
 const GROUND_DARKNESS: f32 = 0.34;
 
 struct Lights {
@@ -219,7 +219,7 @@ impl Noise {
 
     /// Tap `k` of `n` on a spiral over the unit disc, turned by a random angle.
     fn disc(self, k: u32, n: u32) -> [f32; 2] {
-        /// Golden angle [turns].
+        /// Golden angle \[turns\].
         const GOLDEN: f32 = 0.381_966;
         let radius = ((k as f32 + 0.25 + 0.5 * self.unit(k)) / n as f32).sqrt().min(1.0);
         let angle = std::f32::consts::TAU * (self.turn + GOLDEN * k as f32);

@@ -9,7 +9,7 @@ use palpate::par;
 
 /// Most lines of equal distance in one picture; more merge into a grey.
 const MAX_LINES: f64 = 26.0;
-/// Width of the line of distance zero and of the others [pixels at 1000 pixels width].
+/// Width of the line of distance zero and of the others \[pixels at 1000 pixels width\].
 const ZERO_WIDTH: f32 = 3.4;
 const LINE_WIDTH: f32 = 1.1;
 /// Colour of lettering that can be read on white and on black.
@@ -47,11 +47,11 @@ impl Axis {
 pub struct SliceParams {
     /// Axis the plane is perpendicular to.
     pub axis: Axis,
-    /// Position on that axis, 0 = lower and 1 = upper face of the box [1].
+    /// Position on that axis, 0 = lower and 1 = upper face of the box \[1\].
     pub at: f64,
-    /// Width of the picture [pixels]; the height follows from the box.
+    /// Width of the picture \[pixels\]; the height follows from the box.
     pub width: u32,
-    /// Size of a voxel [m]: lines are drawn every 1, 2, 4, … voxels, as fine as stays readable.
+    /// Size of a voxel \[m\]: lines are drawn every 1, 2, 4, … voxels, as fine as stays readable.
     pub voxel: f64,
     /// Whether to add the legend below.
     pub legend: bool,
