@@ -8,7 +8,6 @@ pub mod chart;
 pub mod font;
 pub mod html;
 pub mod image;
-pub mod iso;
 pub mod png;
 pub mod raster;
 pub mod scene;
