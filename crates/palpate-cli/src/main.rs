@@ -47,10 +47,10 @@ struct Cli {
 #[derive(Clone, Debug, clap::Args)]
 struct Global {
     /// Print one JSON object to standard output and nothing else there
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     json: bool,
     /// Show no progress
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 901)]
     quiet: bool,
 }
 

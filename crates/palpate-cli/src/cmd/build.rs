@@ -30,11 +30,11 @@ pub(crate) struct Args {
     /// File to write
     #[arg(long, short, value_name = "X.palp")]
     output: PathBuf,
-    #[command(flatten)]
-    build: BuildArgs,
     /// Build even when the file has this result already
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    build: BuildArgs,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {

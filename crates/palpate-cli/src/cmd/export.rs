@@ -34,7 +34,7 @@ enum AxisArg {
 
 /// Writes a field as files other programs read: surface, voxels, pictures, dense grid.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "palpate export [OPTIONS] <X>")]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
 pub(crate) struct Args {
     /// Built .palp file, mesh file or sample:NAME (a mesh is built first)
@@ -52,8 +52,8 @@ pub(crate) struct Args {
     /// Picture of a plane through the field, .png
     #[arg(long, value_name = "FILE", group = "what")]
     slice: Option<PathBuf>,
-    /// Axis the slice is perpendicular to
-    #[arg(long, value_enum, default_value_t = AxisArg::Z)]
+    /// Axis the slice is perpendicular to: x, y or z
+    #[arg(long, value_enum, default_value_t = AxisArg::Z, hide_possible_values = true)]
     axis: AxisArg,
     /// Where on that axis: 0 is the lower, 1 the upper face of the box
     #[arg(long, default_value_t = 0.5, value_parser = share)]

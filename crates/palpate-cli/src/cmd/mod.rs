@@ -24,6 +24,7 @@ pub(crate) struct MeshArgs {
 
 /// Options of every command that may build a field.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Options for building")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) mesh: MeshArgs,
@@ -36,8 +37,9 @@ pub(crate) struct BuildArgs {
     /// Distance between shell points [default: two voxels]
     #[arg(long, allow_hyphen_values = true, value_parser = parse::length, value_name = "LENGTH")]
     pub(crate) spacing: Option<f64>,
-    /// How distances are stored
-    #[arg(long, value_enum, default_value_t = Encoding::Float)]
+    /// How distances are stored: float (most accurate), scaled (16 bits, half the memory) or layered (whole layers
+    /// of voxels, as in the papers)
+    #[arg(long, value_enum, default_value_t = Encoding::Float, hide_possible_values = true)]
     pub(crate) encoding: Encoding,
     /// Decimals of a scaled encoding: steps of 10^-P metres [default: the finest that fits]
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(0..=12))]

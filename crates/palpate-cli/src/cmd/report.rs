@@ -35,8 +35,8 @@ pub(crate) struct Args {
     /// Page to write [default: NAME.html]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Axis that is up in the pictures [default: z for STL and samples, y otherwise]
-    #[arg(long, value_enum)]
+    /// Axis that is up in the pictures: x, y or z [default: z for STL and samples, y otherwise]
+    #[arg(long, value_enum, hide_possible_values = true)]
     up: Option<Up>,
     #[command(flatten)]
     build: BuildArgs,
