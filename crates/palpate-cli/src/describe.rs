@@ -1,0 +1,205 @@
+//! Reports in words and in JSON: what a mesh is, what is wrong with it, what a field promises.
+
+use crate::engine::{FieldInfo, MeshInfo};
+use palpate::math::Aabb;
+use palpate_view::units;
+use serde_json::{Value, json};
+
+/// Boxes larger or smaller than this are probably in another unit [m].
+const LARGEST: f64 = 100.0;
+const SMALLEST: f64 = 1e-4;
+
+/// The mesh for machines; the keys are fixed.
+pub(crate) fn mesh_json(info: &MeshInfo) -> Value {
+    json!({
+        "vertices": info.vertices,
+        "triangles": info.triangles,
+        "boundary_edges": info.boundary_edges,
+        "nonmanifold_edges": info.nonmanifold_edges,
+        "duplicate_faces": info.duplicate_faces,
+        "degenerate": info.degenerate,
+        "flipped_faces": info.flipped_faces,
+        "components": info.components,
+        "holes": info.holes,
+        "watertight": info.watertight,
+        "volume": info.volume,
+        "area": info.area,
+        "aabb": { "min": info.aabb.min.to_array(), "max": info.aabb.max.to_array() },
+        "suggested_voxel": info.suggested_voxel,
+        "sign_method": info.sign_method,
+        "warnings": mesh_warnings(info),
+    })
+}
+
+/// The mesh for people.
+pub(crate) fn mesh_rows(info: &MeshInfo) -> Vec<(String, String)> {
+    let row = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        row("triangles", units::count(info.triangles as u64)),
+        row("vertices", units::count(info.vertices as u64)),
+        row("box", size_of(info.aabb)),
+        row("area", format!("{} m²", units::number(info.area))),
+        row("volume", format!("{} m³", units::number(info.volume))),
+        row("parts", units::count(info.components as u64)),
+        row("closed", if info.watertight { "yes".into() } else { "no".into() }),
+        row("sign from", info.sign_method.clone()),
+        row("suggested voxel", units::length(info.suggested_voxel)),
+    ]
+}
+
+/// Three edge lengths in one unit.
+fn size_of(aabb: Aabb) -> String {
+    let [x, y, z] = aabb.extent().to_array().map(units::length);
+    format!("{x} × {y} × {z}")
+}
+
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", units::count(n as u64), if n == 1 { one } else { many })
+}
+
+/// What is wrong with a mesh and what that means; empty for a sound one.
+pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
+    let mut out = Vec::new();
+    if info.boundary_edges > 0 {
+        let holes = plural(info.holes, "hole", "holes");
+        let edges = plural(info.boundary_edges, "open edge", "open edges");
+        out.push(format!(
+            "{holes} ({edges}): holes are capped so that inside and outside are defined; close them for exact distances there"
+        ));
+    }
+    if info.nonmanifold_edges > 0 {
+        let edges = plural(info.nonmanifold_edges, "edge has", "edges have");
+        out.push(format!("{edges} more than two triangles: the sign comes from the winding number there"));
+    }
+    if info.duplicate_faces > 0 {
+        out.push(format!(
+            "{} removed",
+            plural(info.duplicate_faces, "doubled triangle", "doubled triangles")
+        ));
+    }
+    if info.degenerate > 0 {
+        let text = plural(info.degenerate, "triangle without area", "triangles without area");
+        out.push(format!("{text} dropped"));
+    }
+    if info.flipped_faces > 0 {
+        let text = plural(info.flipped_faces, "triangle was", "triangles were");
+        out.push(format!("{text} turned to agree with the neighbours"));
+    }
+    let largest = info.aabb.extent().max_element();
+    if !(SMALLEST..=LARGEST).contains(&largest) {
+        out.push(format!(
+            "the box is {} long: if the file is not in metres, name its unit, for example --unit mm",
+            units::length(largest)
+        ));
+    }
+    out
+}
+
+/// The field for machines, without times; the keys are fixed.
+pub(crate) fn field_json(info: &FieldInfo) -> Value {
+    json!({
+        "voxel": info.voxel,
+        "spacing": info.spacing,
+        "dims": info.dims,
+        "bricks": info.bricks,
+        "points": info.points,
+        "levels": info.levels,
+        "bytes": info.bytes,
+        "sign_method": info.sign_method,
+        "sign_confidence": info.sign_confidence,
+        "caps": info.caps,
+        "error_bound_band": info.error_bound_band,
+        "error_bound_far": info.error_bound_far,
+    })
+}
+
+/// The field for people.
+pub(crate) fn field_rows(info: &FieldInfo) -> Vec<(String, String)> {
+    let row = |name: &str, value: String| (name.to_owned(), value);
+    let [x, y, z] = info.dims;
+    let voxels =
+        |metres: f64| format!("± {} ({} voxel)", units::length(metres), units::number(metres / info.voxel));
+    let mut rows = vec![
+        row("voxel", units::length(info.voxel)),
+        row("grid", format!("{x} × {y} × {z}")),
+        row("bricks", units::count(info.bricks)),
+        row("memory", units::bytes(info.bytes)),
+        row("sign", format!("{}, confidence {:.1} %", info.sign_method, 100.0 * info.sign_confidence)),
+        row("error near surface", voxels(info.error_bound_band)),
+        row("error far away", voxels(info.error_bound_far)),
+    ];
+    if info.caps > 0 {
+        rows.push(row("capped holes", units::count(info.caps)));
+    }
+    if let (Some(points), Some(levels)) = (info.points, info.levels) {
+        rows.push(row("shell", format!("{} points in {levels} levels", units::count(points))));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DVec3;
+
+    fn info() -> MeshInfo {
+        MeshInfo {
+            vertices: 8,
+            triangles: 12,
+            boundary_edges: 0,
+            nonmanifold_edges: 0,
+            duplicate_faces: 0,
+            degenerate: 0,
+            flipped_faces: 0,
+            components: 1,
+            holes: 0,
+            watertight: true,
+            volume: 1.0,
+            area: 6.0,
+            aabb: Aabb { min: DVec3::ZERO, max: DVec3::ONE },
+            suggested_voxel: 4e-3,
+            sign_method: "pseudonormal".into(),
+        }
+    }
+
+    #[test]
+    fn sound_meshes_have_no_warnings_and_all_fixed_keys() {
+        assert!(mesh_warnings(&info()).is_empty());
+        let json = mesh_json(&info());
+        for key in [
+            "vertices triangles boundary_edges nonmanifold_edges duplicate_faces degenerate components watertight",
+            "volume area aabb suggested_voxel sign_method",
+        ]
+        .iter()
+        .flat_map(|k| k.split(' '))
+        {
+            assert!(json.get(key).is_some(), "{key}");
+        }
+        assert_eq!(json["aabb"]["max"][2], 1.0);
+    }
+
+    #[test]
+    fn each_fault_is_named_with_its_count() {
+        let bad = MeshInfo {
+            boundary_edges: 223,
+            holes: 5,
+            nonmanifold_edges: 1,
+            duplicate_faces: 2,
+            degenerate: 108,
+            flipped_faces: 3,
+            aabb: Aabb { min: DVec3::ZERO, max: DVec3::splat(200.0) },
+            ..info()
+        };
+        let text = mesh_warnings(&bad).join("\n");
+        for part in [
+            "5 holes (223 open edges)",
+            "1 edge has",
+            "2 doubled",
+            "108 triangles",
+            "3 triangles were",
+            "--unit",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

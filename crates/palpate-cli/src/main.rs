@@ -1,0 +1,113 @@
+//! The program `palpate`: looks at meshes, builds signed distance fields, answers from them and shows them.
+//!
+//! Every command is a file in `cmd` and returns an [`outcome::Outcome`]: the same answer for people and for machines.
+//! Calls into the engine are in `engine`, so that this program says in one place what it needs.
+
+mod cmd;
+mod describe;
+mod engine;
+mod files;
+mod formats;
+mod outcome;
+mod page;
+mod parse;
+mod progress;
+
+use clap::{Parser, Subcommand};
+use outcome::Outcome;
+use std::io::Write;
+use std::panic;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "Examples:
+  palpate                                      build a sample and write a page with pictures
+  palpate inspect gear.stl --unit mm           what is this mesh, and what is wrong with it?
+  palpate build gear.stl --unit mm -o gear.palp
+  palpate distance gear.palp --points p.csv    signed distance of each point, negative inside
+  palpate export gear.palp --slice z.png       look inside
+  palpate report gear.stl --unit mm            everything on one page
+
+MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
+Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
+2 bad input or failure. With --json exactly one object goes to standard output.";
+
+/// Contact, distance and force between 3D shapes of any complexity.
+///
+/// Without a command: builds a sample shape, prints its report and writes a page with pictures.
+#[derive(Debug, Parser)]
+#[command(name = "palpate", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, clap::Args)]
+struct Global {
+    /// Print one JSON object to standard output and nothing else there
+    #[arg(long, global = true, display_order = 900)]
+    json: bool,
+    /// Show no progress
+    #[arg(long, short, global = true, display_order = 901)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Inspect(cmd::inspect::Args),
+    Build(cmd::build::Args),
+    Distance(cmd::distance::Args),
+    Export(cmd::export::Args),
+    Report(cmd::report::Args),
+    Bench(cmd::bench::Args),
+}
+
+fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    let global = cli.global;
+    match cli.command {
+        None => cmd::demo::run(&global),
+        Some(Command::Inspect(args)) => cmd::inspect::run(&args, &global),
+        Some(Command::Build(args)) => cmd::build::run(&args, &global),
+        Some(Command::Distance(args)) => cmd::distance::run(&args, &global),
+        Some(Command::Export(args)) => cmd::export::run(&args, &global),
+        Some(Command::Report(args)) => cmd::report::run(&args, &global),
+        Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
+    }
+}
+
+fn main() -> ExitCode {
+    // Usage errors leave here with code 2, --help and --version with 0.
+    let cli = Cli::parse();
+    let json = cli.global.json;
+    // The hook is silent: the message is printed once, below, without a stack that means nothing to a user.
+    panic::set_hook(Box::new(|info| progress::remember_panic(&info.to_string())));
+    let result = panic::catch_unwind(|| run(cli)).unwrap_or_else(|_| {
+        let what = progress::last_panic();
+        Err(anyhow::anyhow!("internal error, please report it with the command you ran: {what}"))
+    });
+    files::remove_temporaries();
+    match result {
+        Ok(outcome) => outcome.print(json),
+        Err(error) => {
+            let text = outcome::message(&error);
+            let _ = writeln!(std::io::stderr(), "palpate: {text}");
+            if json {
+                let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "error": text }));
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,158 @@
+//! Numbers with units on the command line, and points from CSV text.
+
+use anyhow::{Context, Result, bail};
+use glam::DVec3;
+
+/// Metres for each unit a length may carry.
+const LENGTHS: [(&str, f64); 10] = [
+    ("nm", 1e-9),
+    ("um", 1e-6),
+    ("µm", 1e-6),
+    ("μm", 1e-6),
+    ("mm", 1e-3),
+    ("cm", 1e-2),
+    ("km", 1e3),
+    ("in", 0.0254),
+    ("ft", 0.3048),
+    ("m", 1.0),
+];
+
+/// Bytes for each unit a size may carry.
+const SIZES: [(&str, f64); 11] = [
+    ("kib", 1024.0),
+    ("mib", 1_048_576.0),
+    ("gib", 1_073_741_824.0),
+    ("tib", 1_099_511_627_776.0),
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("k", 1024.0),
+    ("m", 1_048_576.0),
+    ("g", 1_073_741_824.0),
+    ("b", 1.0),
+];
+
+/// A positive length in metres: `0.5mm`, `20 um`, `1e-3`.
+pub(crate) fn length(text: &str) -> Result<f64, String> {
+    let (number, scale) = split(text.trim(), &LENGTHS);
+    match number.parse::<f64>() {
+        Ok(x) if x > 0.0 && (x * scale).is_finite() && x * scale > 0.0 => Ok(x * scale),
+        Ok(x) => Err(format!("{x} is not a positive length; write for example 0.5mm")),
+        Err(_) => {
+            Err("not a length; write a number with m, mm, um, cm, km, in or ft, for example 0.5mm".into())
+        }
+    }
+}
+
+/// Metres per unit of a file: `mm`, `in`, or a number such as `0.001`.
+pub(crate) fn unit(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    if let Some((_, scale)) = LENGTHS.iter().find(|(name, _)| *name == text) {
+        return Ok(*scale);
+    }
+    length(text)
+        .map_err(|_| "not a unit; write m, mm, um, cm, km, in, ft, or metres per unit as a number".into())
+}
+
+/// A size in bytes: `2GiB`, `500MB`, `1000000`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (number, scale) = split(&lower, &SIZES);
+    match number.parse::<f64>() {
+        Ok(x) if x > 0.0 && x * scale >= 1.0 && x * scale < 1e18 => Ok((x * scale) as u64),
+        Ok(x) => Err(format!("{x} is not a size; write for example 2GiB")),
+        Err(_) => Err("not a size; write a number with KiB, MiB, GiB, kB, MB or GB, for example 2GiB".into()),
+    }
+}
+
+/// The number before a unit, and the unit's factor (1 without one).
+fn split<'a>(text: &'a str, units: &[(&str, f64)]) -> (&'a str, f64) {
+    for (name, scale) in units {
+        if let Some(number) = text.strip_suffix(name) {
+            return (number.trim_end(), *scale);
+        }
+    }
+    (text, 1.0)
+}
+
+/// Points from text: `x,y,z` a line, metres; blank lines and lines that start with `#` are skipped.
+///
+/// # Errors
+/// Names the source, the line and the value that is wrong.
+pub(crate) fn points(text: &str, source: &str) -> Result<Vec<DVec3>> {
+    let mut out = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.trim().trim_start_matches('\u{feff}');
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        out.push(point(line).with_context(|| format!("{source}, line {}", i + 1))?);
+    }
+    if out.is_empty() {
+        bail!("{source} has no points; write one x,y,z a line, in metres");
+    }
+    Ok(out)
+}
+
+fn point(line: &str) -> Result<DVec3> {
+    let fields: Vec<&str> = if line.contains(',') {
+        line.split(',').map(str::trim).collect()
+    } else {
+        line.split_whitespace().collect()
+    };
+    let [x, y, z] = fields[..] else {
+        bail!("{} values instead of 3 in \"{}\"; write x,y,z", fields.len(), shortened(line));
+    };
+    let number = |text: &str| match text.parse::<f64>() {
+        Ok(v) if v.is_finite() => Ok(v),
+        Ok(v) => bail!("{v} is not a finite coordinate"),
+        Err(_) => bail!("\"{}\" is not a number; write x,y,z without a header", shortened(text)),
+    };
+    Ok(DVec3::new(number(x)?, number(y)?, number(z)?))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_sizes() {
+        for (text, metres) in [("0.5mm", 5e-4), ("20 um", 2e-5), ("3µm", 3e-6), ("2", 2.0), ("1e-3m", 1e-3)]
+        {
+            assert!((length(text).unwrap() / metres - 1.0).abs() < 1e-12, "{text}");
+        }
+        for text in ["", "mm", "0", "-1mm", "nan", "inf", "1 parsec", "1e400"] {
+            assert!(length(text).is_err(), "{text}");
+        }
+        assert_eq!(unit("mm"), Ok(1e-3));
+        assert_eq!(unit("0.0254"), Ok(0.0254));
+        assert!(unit("bananas").is_err());
+        assert_eq!(bytes("2GiB"), Ok(2 << 30));
+        assert_eq!(bytes("500 MB"), Ok(500_000_000));
+        assert_eq!(bytes("4096"), Ok(4096));
+        for text in ["", "-1", "nan", "1e30", "GiB", "2 apples"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn points_and_what_is_wrong_with_them() {
+        let text = "# comment\n1,2,3\r\n\n -1e-3 , 0,4.5\n7 8 9\n";
+        let expected = [DVec3::new(1.0, 2.0, 3.0), DVec3::new(-1e-3, 0.0, 4.5), DVec3::new(7.0, 8.0, 9.0)];
+        assert_eq!(points(text, "p.csv").unwrap(), expected);
+        for (text, expected) in [
+            ("1,2,3\n1,2\n", "line 2"),
+            ("x,y,z\n", "without a header"),
+            ("1,2,nan", "not a finite"),
+            ("", "no points"),
+            ("1,2,3,4", "4 values"),
+        ] {
+            let said = format!("{:#}", points(text, "p.csv").unwrap_err());
+            assert!(said.contains(expected) && said.contains("p.csv"), "{said}");
+        }
+    }
+}

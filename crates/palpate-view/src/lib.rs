@@ -1,0 +1,20 @@
+//! Pictures, charts and pages of shapes and fields.
+//!
+//! Nothing here opens a window or asks the system for a font: [`raster`] draws triangles, voxels and points
+//! in software, [`slice`](mod@slice) draws a plane through a distance field, [`chart`] writes SVG, [`html`] puts them on
+//! one self-contained page, [`png`](mod@png) encodes. The same input gives the same bytes on any number of threads.
+
+pub mod chart;
+pub mod font;
+pub mod html;
+pub mod image;
+pub mod png;
+pub mod raster;
+pub mod scene;
+mod shade;
+pub mod slice;
+pub mod units;
+
+pub use crate::image::Image;
+pub use crate::raster::{Camera, Lens, RenderParams, render};
+pub use crate::scene::{Paint, Scene};
