@@ -397,8 +397,9 @@ mod wide {
                 let hi = _mm256_castsi256_ps(hi);
                 let a = _mm256_shuffle_ps::<0b10_00_10_00>(lo, hi);
                 let b = _mm256_shuffle_ps::<0b11_01_11_01>(lo, hi);
-                let fix = |v| _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(v)));
-                (Self(fix(a)), Self(fix(b)))
+                let a = _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(a));
+                let b = _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(b));
+                (Self(_mm256_castpd_ps(a)), Self(_mm256_castpd_ps(b)))
             }
         }
         #[inline(always)]

@@ -184,37 +184,63 @@ fn try_block<L: Lanes>(bvh: &Bvh, leaf: usize, p: [L; 3], search: &mut Search) {
     }
 }
 
+/// Three lanes: a vector for each of eight triangles.
+type V3<L> = [L; 3];
+
+// Kernels use functions, not closures: a closure does not inherit the caller's target features, so the intrinsics in
+// it would stay calls.
+
+#[inline(always)]
+fn dot<L: Lanes>(a: V3<L>, b: V3<L>) -> L {
+    a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2]))
+}
+
+#[inline(always)]
+fn minus<L: Lanes>(a: V3<L>, b: V3<L>) -> V3<L> {
+    [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])]
+}
+
+#[inline(always)]
+fn cross<L: Lanes>(a: V3<L>, b: V3<L>) -> V3<L> {
+    [
+        a[1].mul(b[2]).sub(a[2].mul(b[1])),
+        a[2].mul(b[0]).sub(a[0].mul(b[2])),
+        a[0].mul(b[1]).sub(a[1].mul(b[0])),
+    ]
+}
+
+#[inline(always)]
+fn corner_from<L: Lanes>(block: &Block, c: usize, p: V3<L>) -> V3<L> {
+    minus([L::load(&block[3 * c]), L::load(&block[3 * c + 1]), L::load(&block[3 * c + 2])], p)
+}
+
+/// Squared distance from the origin to the segment from `v` along `e`.
+#[inline(always)]
+fn edge_distance<L: Lanes>(v: V3<L>, e: V3<L>) -> L {
+    let (zero, one, tiny) = (L::splat(0.0), L::splat(1.0), L::splat(1e-30));
+    let k = zero.sub(dot(v, e)).div(dot(e, e).max(tiny)).max(zero).min(one);
+    let q = [v[0].add(e[0].mul(k)), v[1].add(e[1].mul(k)), v[2].add(e[2].mul(k))];
+    dot(q, q)
+}
+
 /// Squared distances from `p` to eight triangles: to the plane where p is over the triangle, else to the edges.
 #[inline(always)]
-fn triangle_distances<L: Lanes>(block: &Block, p: [L; 3]) -> L {
-    let corner = |c: usize| [0, 1, 2].map(|i| L::load(&block[3 * c + i]).sub(p[i]));
-    let v = [corner(0), corner(1), corner(2)];
-    let dot = |a: [L; 3], b: [L; 3]| a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2]));
-    let sub = |a: [L; 3], b: [L; 3]| [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])];
-    let cross = |a: [L; 3], b: [L; 3]| {
-        [
-            a[1].mul(b[2]).sub(a[2].mul(b[1])),
-            a[2].mul(b[0]).sub(a[0].mul(b[2])),
-            a[0].mul(b[1]).sub(a[1].mul(b[0])),
-        ]
-    };
-    let (zero, one, tiny) = (L::splat(0.0), L::splat(1.0), L::splat(1e-30));
-    let e = [sub(v[1], v[0]), sub(v[2], v[1]), sub(v[0], v[2])];
+fn triangle_distances<L: Lanes>(block: &Block, p: V3<L>) -> L {
+    let zero = L::splat(0.0);
+    let v = [corner_from(block, 0, p), corner_from(block, 1, p), corner_from(block, 2, p)];
+    let e = [minus(v[1], v[0]), minus(v[2], v[1]), minus(v[0], v[2])];
     let n = cross(e[0], e[1]);
-    let nn = dot(n, n).max(tiny);
-    // p is over the triangle iff it is on the inner side of all three edges; p is the origin here.
-    let side = |i: usize| dot(cross(v[i], v[(i + 1) % 3]), n);
-    let over = L::and(L::and(side(0).ge(zero), side(1).ge(zero)), side(2).ge(zero));
+    let nn = dot(n, n).max(L::splat(1e-30));
+    // p, the origin here, is over the triangle iff it is on the inner side of all three edges.
+    let s0 = dot(cross(v[0], v[1]), n).ge(zero);
+    let s1 = dot(cross(v[1], v[2]), n).ge(zero);
+    let s2 = dot(cross(v[2], v[0]), n).ge(zero);
     let h = dot(v[0], n);
     let plane = h.mul(h).div(nn);
-    let edge = |i: usize| {
-        let k = zero.sub(dot(v[i], e[i])).div(dot(e[i], e[i]).max(tiny)).max(zero).min(one);
-        let q = [v[i][0].add(e[i][0].mul(k)), v[i][1].add(e[i][1].mul(k)), v[i][2].add(e[i][2].mul(k))];
-        dot(q, q)
-    };
-    let edges = edge(0).min(edge(1)).min(edge(2));
+    let edges =
+        edge_distance(v[0], e[0]).min(edge_distance(v[1], e[1])).min(edge_distance(v[2], e[2]));
     // A sliver's plane is uncertain; the edges bound the distance from above in any case.
-    L::select(over, plane.min(edges), edges)
+    L::select(L::and(L::and(s0, s1), s2), plane.min(edges), edges)
 }
 
 /// Triangles along a Hilbert curve through their centres, padded to whole blocks with the last one.

@@ -250,16 +250,12 @@ fn read_block<L: Lanes, T: Stored>(view: &View<'_, T>, points: &[Vec3], out: &mu
     let base = L::int_select(coarse, coarse_base, fine_base);
     let step_y = L::int_select(coarse, L::ints(nx + 1), L::ints(SIDE as i32));
     let step_z = L::int_select(coarse, L::ints((nx + 1) * (ny + 1)), L::ints((SIDE * SIDE) as i32));
-    let fraction = |axis: usize| L::select(coarse, local[axis].mul(eighth), local[axis].sub(node[axis]));
-    let (fx, fy, fz) = (fraction(0), fraction(1), fraction(2));
-    let row = |base: L::Ints| {
-        let (a, b) = T::pairs::<L>(view.values, base);
-        a.add(fx.mul(b.sub(a)))
-    };
+    let fx = L::select(coarse, local[0].mul(eighth), local[0].sub(node[0]));
+    let fy = L::select(coarse, local[1].mul(eighth), local[1].sub(node[1]));
+    let fz = L::select(coarse, local[2].mul(eighth), local[2].sub(node[2]));
     let upper = L::int_add(base, step_z);
-    let lerp = |a: L, b: L, k: L| a.add(k.mul(b.sub(a)));
-    let low = lerp(row(base), row(L::int_add(base, step_y)), fy);
-    let high = lerp(row(upper), row(L::int_add(upper, step_y)), fy);
+    let low = lerp(row::<L, T>(view, base, fx), row::<L, T>(view, L::int_add(base, step_y), fx), fy);
+    let high = lerp(row::<L, T>(view, upper, fx), row::<L, T>(view, L::int_add(upper, step_y), fx), fy);
     let mut d = lerp(low, high, fz).mul(L::splat(view.scale));
     if L::bits(zero.ge(outside)) != 0xFF {
         let voxel = L::splat(view.voxel);
@@ -267,4 +263,18 @@ fn read_block<L: Lanes, T: Stored>(view: &View<'_, T>, points: &[Vec3], out: &mu
         d = L::select(zero.ge(outside), d, beyond);
     }
     d.store(out);
+}
+
+// Functions, not closures: a closure would not inherit the caller's target features.
+
+#[inline(always)]
+fn lerp<L: Lanes>(a: L, b: L, k: L) -> L {
+    a.add(k.mul(b.sub(a)))
+}
+
+/// The value between two neighbouring nodes along x.
+#[inline(always)]
+fn row<L: Lanes, T: Stored>(view: &View<'_, T>, base: L::Ints, fx: L) -> L {
+    let (a, b) = T::pairs::<L>(view.values, base);
+    lerp(a, b, fx)
 }

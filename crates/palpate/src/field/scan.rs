@@ -89,8 +89,7 @@ impl Slab {
             1 => (0, self.nodes[1] - 1),
             _ => (self.z[0], self.z[1] - 1),
         };
-        // Casts saturate, so distant values clip as they should.
-        ((low.ceil() as i32).max(first), (high.floor() as i32).min(last))
+        (ceil(low).max(first), floor(high).min(last))
     }
 
     /// Whether something between `low` and `high` along z reaches into the slab with its band.
@@ -301,6 +300,20 @@ impl Segment {
         let along = v1 - v0;
         Self { start: v0, along, inverse: 1.0 / along.length_squared().max(1e-300), out, triangle }
     }
+}
+
+/// `v.floor() as i32` without the call that the baseline target makes of it. Saturates as casts do.
+#[inline(always)]
+fn floor(v: f64) -> i32 {
+    let i = v as i32;
+    i - i32::from(v < f64::from(i)) * i32::from(i > i32::MIN)
+}
+
+/// `v.ceil() as i32`.
+#[inline(always)]
+fn ceil(v: f64) -> i32 {
+    let i = v as i32;
+    i + i32::from(v > f64::from(i)) * i32::from(i < i32::MAX)
 }
 
 /// The axis along which `n` is longest.
