@@ -6,10 +6,8 @@
 //! field has no jump there.
 
 use super::lattice::Lattice;
-use super::scan::{BRICK, NONE, OWNED, Slab};
-use super::surface::{Surface, closest_point};
-use crate::par;
-use crate::progress::Progress;
+use super::scan::{BRICK, EMPTY, NONE, OWNED, Slab, unpack};
+use super::spread::Filled;
 use glam::DVec3;
 
 /// Nodes along the edge of a stored brick, both faces included.
@@ -28,20 +26,20 @@ pub(crate) struct Band {
 }
 
 impl Band {
-    /// Distances and triangles of the 8³ nodes cell `c` owns, if any of them is in the band.
+    /// Packed nodes (see [`super::scan::pack`]) that cell `c` owns, if any of them is in the band.
     #[inline]
-    pub(crate) fn owned(&self, c: [usize; 3]) -> Option<(&[f32; OWNED], &[u32; OWNED])> {
+    pub(crate) fn owned(&self, c: [usize; 3]) -> Option<&[u64; OWNED]> {
         if (0..3).any(|i| c[i] >= self.cells[i]) {
             return None;
         }
         let slab = &self.slabs[c[2] / self.layers];
         let slot = slab.slots[((c[2] % self.layers) * self.cells[1] + c[1]) * self.cells[0] + c[0]];
-        (slot != NONE).then(|| (&slab.distance[slot as usize], &slab.triangle[slot as usize]))
+        (slot != NONE).then(|| &slab.nodes[slot as usize])
     }
 
     /// Distance and triangle of background node `n`, if it is in the band.
     pub(crate) fn corner(&self, n: [usize; 3]) -> Option<(f32, u32)> {
-        self.owned(n).map(|(d, t)| (d[0], t[0])).filter(|(d, _)| d.is_finite())
+        self.owned(n).map(|nodes| unpack(nodes[0])).filter(|(d, _)| d.is_finite())
     }
 }
 
@@ -63,8 +61,8 @@ impl Refined {
         for k in 0..band.cells[2] {
             for j in 0..band.cells[1] {
                 for i in 0..band.cells[0] {
-                    let Some((d, _)) = band.owned([i, j, k]) else { continue };
-                    for (o, reaches) in lower_neighbours(d).into_iter().enumerate() {
+                    let Some(nodes) = band.owned([i, j, k]) else { continue };
+                    for (o, reaches) in lower_neighbours(nodes).into_iter().enumerate() {
                         let o = [o & 1, o >> 1 & 1, o >> 2];
                         if !reaches || i < o[0] || j < o[1] || k < o[2] {
                             continue;
@@ -120,172 +118,32 @@ impl Refined {
 
 /// For each of the eight cells that share a corner with this one on the lower side (bit 0: x − 1, …): whether the band
 /// has a node they share. Entry 0 is the cell itself.
-fn lower_neighbours(d: &[f32; OWNED]) -> [bool; 8] {
-    let mut any = [false; 8];
-    for (at, v) in d.iter().enumerate() {
-        if v.is_finite() {
-            let (x, y, z) = (at & 7 == 0, at >> 3 & 7 == 0, at >> 6 == 0);
-            for (o, flag) in any.iter_mut().enumerate() {
-                *flag |= (o & 1 == 0 || x) && (o & 2 == 0 || y) && (o & 4 == 0 || z);
-            }
-        }
-    }
-    any
-}
-
-/// A brick's own 8³ nodes, all filled.
-#[derive(Clone, Debug)]
-pub(crate) struct Filled {
-    /// Signed distances [voxels].
-    pub(crate) distance: [f32; OWNED],
-    /// Closest triangles, or good ones outside the band.
-    pub(crate) triangle: [u32; OWNED],
-    /// Largest possible excess of a distance outside the band over the true one [voxels].
-    pub(crate) excess: f32,
-}
-
-/// Fills the own nodes of every refined brick.
-pub(crate) fn fill(
-    band: &Band,
-    refined: &Refined,
-    surface: &Surface,
-    corners: &[f32],
-    lattice: &Lattice,
-    half_width: f32,
-    progress: &dyn Progress,
-) -> Vec<Filled> {
-    progress.stage("bricks", refined.cells.len() as u64);
-    let reach = Reach::new();
-    par::map(refined.cells.len(), |b| {
-        let cell = refined.cells[b].map(|v| v as usize);
-        let out = fill_one(band, cell, surface, &corners_of(corners, lattice, cell), half_width, &reach);
-        progress.advance(1);
-        out
-    })
+fn lower_neighbours(nodes: &[u64; OWNED]) -> [bool; 8] {
+    let any = |mut places: core::iter::StepBy<core::ops::Range<usize>>| places.any(|at| nodes[at] != EMPTY);
+    let plane_z = (0..64).any(|at| nodes[at] != EMPTY);
+    let plane_y = (0..8).any(|z| (0..8).any(|x| nodes[z * 64 + x] != EMPTY));
+    let plane_x = any((0..OWNED).step_by(8));
+    let row_yz = (0..8).any(|x| nodes[x] != EMPTY);
+    let row_xz = any((0..64).step_by(8));
+    let row_xy = any((0..OWNED).step_by(64));
+    [true, plane_x, plane_y, row_xy, plane_z, row_xz, row_yz, nodes[0] != EMPTY]
 }
 
 /// The eight background values around a cell, x fastest.
 pub(crate) fn corners_of(corners: &[f32], lattice: &Lattice, c: [usize; 3]) -> [f32; 8] {
     let [nx, ny, _] = lattice.corners();
-    core::array::from_fn(|o| corners[((c[2] + (o >> 2)) * ny + c[1] + (o >> 1 & 1)) * nx + c[0] + (o & 1)])
-}
-
-/// Distances between nodes of a brick, by their absolute coordinate differences 0..=8.
-struct Reach([f32; NODES]);
-
-impl Reach {
-    fn new() -> Self {
-        Self(core::array::from_fn(|at| {
-            let (x, y, z) = (at % SIDE, at / SIDE % SIDE, at / SIDE / SIDE);
-            ((x * x + y * y + z * z) as f32).sqrt()
-        }))
-    }
-}
-
-fn fill_one(
-    band: &Band,
-    cell: [usize; 3],
-    surface: &Surface,
-    corners: &[f32; 8],
-    half_width: f32,
-    reach: &Reach,
-) -> Filled {
-    // The closed brick: own nodes, and from the upper neighbours the nodes on the shared faces, as seeds.
-    let mut distance = [f32::INFINITY; NODES];
-    let mut triangle = [NONE; NODES];
-    for o in 0..8usize {
-        let o = [o & 1, o >> 1 & 1, o >> 2];
-        let Some((d, t)) = band.owned([cell[0] + o[0], cell[1] + o[1], cell[2] + o[2]]) else { continue };
-        let range = |i: usize| if o[i] == 0 { 0..BRICK } else { 0..1 };
-        for z in range(2) {
-            for y in range(1) {
-                let to = ((z + BRICK * o[2]) * SIDE + y + BRICK * o[1]) * SIDE + BRICK * o[0];
-                let from = (z * BRICK + y) * BRICK;
-                let n = range(0).len();
-                distance[to..to + n].copy_from_slice(&d[from..from + n]);
-                triangle[to..to + n].copy_from_slice(&t[from..from + n]);
-            }
-        }
-    }
-    let origin = DVec3::from_array(cell.map(|c| (c * BRICK) as f64));
-    let excess = spread(&mut distance, &mut triangle, origin, surface, corners, half_width, reach);
-    let mut out = Filled { distance: [0.0; OWNED], triangle: [NONE; OWNED], excess };
-    for z in 0..BRICK {
-        for y in 0..BRICK {
-            let (to, from) = ((z * BRICK + y) * BRICK, (z * SIDE + y) * SIDE);
-            out.distance[to..to + BRICK].copy_from_slice(&distance[from..from + BRICK]);
-            out.triangle[to..to + BRICK].copy_from_slice(&triangle[from..from + BRICK]);
-        }
-    }
-    out
-}
-
-/// Fills the nodes outside the band, breadth first from it. Returns the largest possible excess [voxels].
-fn spread(
-    distance: &mut [f32; NODES],
-    triangle: &mut [u32; NODES],
-    origin: DVec3,
-    surface: &Surface,
-    corners: &[f32; 8],
-    half_width: f32,
-    reach: &Reach,
-) -> f32 {
-    const STEPS: [usize; 3] = [1, SIDE, SIDE * SIDE];
-    let coordinates = |at: usize| [at % SIDE, at / SIDE % SIDE, at / SIDE / SIDE];
-    let mut queue = [0u16; NODES];
-    let mut tail = 0;
-    for at in 0..NODES {
-        if distance[at].is_finite() {
-            queue[tail] = at as u16;
-            tail += 1;
-        }
-    }
-    let mut excess = 0.0f32;
-    let mut head = 0;
-    while head < tail {
-        let q = queue[head] as usize;
-        head += 1;
-        let cq = coordinates(q);
-        for axis in 0..3 {
-            for up in [false, true] {
-                if if up { cq[axis] == BRICK } else { cq[axis] == 0 } {
-                    continue;
-                }
-                let p = if up { q + STEPS[axis] } else { q - STEPS[axis] };
-                if distance[p].is_finite() {
-                    continue;
-                }
-                // The known neighbour nearest to the surface lends its triangle and its side.
-                let cp = coordinates(p);
-                let mut from = q;
-                for (i, step) in STEPS.into_iter().enumerate() {
-                    for n in [(cp[i] > 0).then(|| p - step), (cp[i] < BRICK).then(|| p + step)] {
-                        if let Some(n) = n.filter(|&n| distance[n].abs() < distance[from].abs()) {
-                            from = n;
-                        }
-                    }
-                }
-                let t = triangle[from];
-                let at = origin + DVec3::from_array(cp.map(|v| v as f64));
-                let d = (closest_point(surface.corners_of(t as usize), at).0 - at).length() as f32;
-                // What the exact corners of the cell allow.
-                let (mut low, mut high) = (half_width, f32::INFINITY);
-                for (o, c) in corners.iter().enumerate() {
-                    let gap = |i: usize| if o >> i & 1 == 0 { cp[i] } else { BRICK - cp[i] };
-                    let r = reach.0[(gap(2) * SIDE + gap(1)) * SIDE + gap(0)];
-                    low = low.max(c.abs() - r);
-                    high = high.min(c.abs() + r);
-                }
-                let d = d.min(high);
-                excess = excess.max(d - low);
-                distance[p] = d.copysign(distance[from]);
-                triangle[p] = t;
-                queue[tail] = p as u16;
-                tail += 1;
-            }
-        }
-    }
-    excess
+    let row = |dy: usize, dz: usize| ((c[2] + dz) * ny + c[1] + dy) * nx + c[0];
+    let (a, b, c, d) = (row(0, 0), row(1, 0), row(0, 1), row(1, 1));
+    [
+        corners[a],
+        corners[a + 1],
+        corners[b],
+        corners[b + 1],
+        corners[c],
+        corners[c + 1],
+        corners[d],
+        corners[d + 1],
+    ]
 }
 
 /// Writes the 9³ nodes of brick `b`, in voxels, and its closest triangles where `triangles` is not empty. `border` gives
@@ -300,64 +158,72 @@ pub(crate) fn assemble(
     triangles: &mut [u32],
 ) {
     let cell = refined.cells[b].map(i64::from);
-    // For each of the 27 directions: whether the neighbour there is inside the grid but not refined.
-    let open: [bool; 27] = core::array::from_fn(|n| {
-        let c = [cell[0] + n as i64 % 3 - 1, cell[1] + n as i64 / 3 % 3 - 1, cell[2] + n as i64 / 9 - 1];
-        refined.inside(c) && refined.at(c) == NONE
-    });
-    // Bricks that own the nodes: this one and its upper neighbours.
+    // Whole rows from the bricks that own them: this one and its upper neighbours.
     let owners: [u32; 8] = core::array::from_fn(|o| {
         refined.at([cell[0] + (o & 1) as i64, cell[1] + (o >> 1 & 1) as i64, cell[2] + (o >> 2) as i64])
     });
     for z in 0..SIDE {
         for y in 0..SIDE {
-            for x in 0..SIDE {
-                let at = (z * SIDE + y) * SIDE + x;
-                let o = (x >> 3) | (y >> 3) << 1 | (z >> 3) << 2;
-                let local = (z & 7) << 6 | (y & 7) << 3 | (x & 7);
-                let corner = x & 7 == 0 && y & 7 == 0 && z & 7 == 0;
-                let (value, triangle) = if corner {
-                    (corners[o], NONE)
-                } else if on_open_face(&open, [x, y, z]) {
-                    (interpolate(corners, [x, y, z]), NONE)
-                } else if owners[o] != NONE {
-                    let f = &filled[owners[o] as usize];
-                    (f.distance[local], f.triangle[local])
-                } else {
-                    // The upper border of the grid: exact in the band, else as the background.
+            let o = (y >> 3) << 1 | (z >> 3) << 2;
+            let (to, from) = ((z * SIDE + y) * SIDE, (z & 7) << 6 | (y & 7) << 3);
+            for (owner, x, n) in [(owners[o], 0, BRICK), (owners[o | 1], BRICK, 1)] {
+                if owner != NONE {
+                    let f = &filled[owner as usize];
+                    values[to + x..to + x + n].copy_from_slice(&f.distance[from..from + n]);
+                    if let (Some(t), Some(s)) =
+                        (triangles.get_mut(to + x..to + x + n), f.triangle.get(from..from + n))
+                    {
+                        t.copy_from_slice(s);
+                    }
+                }
+            }
+        }
+    }
+    // Then what touches a neighbour that is not refined, the upper border of the grid, and the corners.
+    let open: [bool; 27] = core::array::from_fn(|n| {
+        let c = [cell[0] + n as i64 % 3 - 1, cell[1] + n as i64 / 3 % 3 - 1, cell[2] + n as i64 / 9 - 1];
+        refined.inside(c) && refined.at(c) == NONE
+    });
+    let spans = [0..1, 1..BRICK, BRICK..SIDE];
+    for side in (0..27usize).filter(|s| *s != 13) {
+        let side = [side % 3, side / 3 % 3, side / 9];
+        let is_corner = side.iter().all(|s| *s != 1);
+        let is_open = touches_open(&open, side);
+        let owner = owners[side[0] / 2 | side[1] / 2 << 1 | side[2] / 2 << 2];
+        if !is_corner && !is_open && owner != NONE {
+            continue;
+        }
+        for z in spans[side[2]].clone() {
+            for y in spans[side[1]].clone() {
+                for x in spans[side[0]].clone() {
                     let node = [x, y, z];
-                    border(core::array::from_fn(|i| cell[i] as usize * BRICK + node[i]))
-                        .unwrap_or_else(|| (interpolate(corners, node), NONE))
-                };
-                values[at] = value;
-                if let Some(t) = triangles.get_mut(at) {
-                    *t = triangle;
+                    let (value, triangle) = if is_corner {
+                        (corners[x >> 3 | (y >> 3) << 1 | (z >> 3) << 2], NONE)
+                    } else if is_open {
+                        (interpolate(corners, node), NONE)
+                    } else {
+                        // The upper border of the grid: exact in the band, else as the background.
+                        border(core::array::from_fn(|i| cell[i] as usize * BRICK + node[i]))
+                            .unwrap_or_else(|| (interpolate(corners, node), NONE))
+                    };
+                    let at = (z * SIDE + y) * SIDE + x;
+                    values[at] = value;
+                    if let Some(t) = triangles.get_mut(at) {
+                        *t = triangle;
+                    }
                 }
             }
         }
     }
 }
 
-/// Whether node `n` of a brick touches a neighbour that is not refined.
-#[inline]
-fn on_open_face(open: &[bool; 27], n: [usize; 3]) -> bool {
-    let side = n.map(|v| match v {
-        0 => 0,
-        BRICK => 2,
-        _ => 1usize,
-    });
-    if side == [1, 1, 1] {
-        return false;
-    }
-    // All neighbours that share the node: along each axis the own cell, and the one across if the node is on a face.
-    let options = |i: usize| {
-        if side[i] == 1 {
-            1..=1
-        } else if side[i] == 0 {
-            0..=1
-        } else {
-            1..=2
-        }
+/// Whether nodes on `side` of a brick (per axis 0: lower face, 1: between, 2: upper face) touch an open neighbour.
+fn touches_open(open: &[bool; 27], side: [usize; 3]) -> bool {
+    // Along each axis the own cell, and the one across if the nodes are on a face.
+    let options = |i: usize| match side[i] {
+        0 => 0..=1,
+        1 => 1..=1,
+        _ => 1..=2usize,
     };
     options(2).any(|z| options(1).any(|y| options(0).any(|x| open[(z * 3 + y) * 3 + x])))
 }

@@ -5,12 +5,13 @@
 //! Differs: distances are to the mesh itself, not to marked voxels, and exact in the band; the grid is sparse.
 
 use super::background::background;
-use super::brick::{Band, Filled, NODES, Refined, assemble, corners_of, fill};
+use super::brick::{Band, NODES, Refined, assemble, corners_of};
 use super::bvh::{Bvh, Dipoles};
 use super::cone::cones;
 use super::encode::{Encoding, Values};
-use super::scan::{BRICK, NONE, OWNED, Slab};
+use super::scan::{BRICK, NONE, OWNED, Slab, unpack};
 use super::sign::{self, SignMethod};
+use super::spread::{Filled, fill};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
@@ -83,7 +84,16 @@ fn from_mesh(
     stop()?;
     let refined = Refined::find(&band, &lattice);
     check_index(&refined, &lattice)?;
-    let mut filled = fill(&band, &refined, &surface, &corners, &lattice, half_width as f32, progress);
+    let mut filled = fill(
+        &band,
+        &refined,
+        &surface,
+        &corners,
+        &lattice,
+        half_width as f32,
+        params.keep_triangles,
+        progress,
+    );
     stop()?;
 
     progress.stage("sign", 0);
@@ -100,7 +110,7 @@ fn from_mesh(
     let border = |n: [usize; 3]| {
         let c = n.map(|v| v / BRICK);
         let at = (n[2] & 7) << 6 | (n[1] & 7) << 3 | (n[0] & 7);
-        band.owned(c).map(|(d, t)| (d[at].abs(), t[at])).filter(|(d, _)| d.is_finite())
+        band.owned(c).map(|nodes| unpack(nodes[at])).map(|(d, t)| (d.abs(), t)).filter(|(d, _)| d.is_finite())
     };
     let report = |values: &Values, lipschitz: f64| {
         // f32 coordinates in the search, f32 values.
@@ -169,18 +179,7 @@ fn scan(
         let layers = s * SLAB_LAYERS..((s + 1) * SLAB_LAYERS).min(cells[2]);
         let mut slab = Slab::new([cells[0], cells[1]], layers, half_width);
         if !progress.cancelled() {
-            for (t, tri) in surface.triangles.iter().enumerate() {
-                let z = tri.map(|v| surface.positions[v as usize].z);
-                if slab.reaches(z[0].min(z[1]).min(z[2]), z[0].max(z[1]).max(z[2])) {
-                    slab.scan_triangle(surface, t);
-                }
-            }
-            for cone in cones {
-                let z = surface.positions[cone.vertex as usize].z;
-                if slab.reaches(z, z) {
-                    slab.scan_cone(surface, cone);
-                }
-            }
+            slab.scan(surface, cones);
         }
         progress.advance(1);
         slab
@@ -347,7 +346,7 @@ fn from_source(
         let cell = refined.cells[b].map(|v| v as usize * BRICK);
         let distance: [f32; OWNED] =
             core::array::from_fn(|n| at([cell[0] + (n & 7), cell[1] + (n >> 3 & 7), cell[2] + (n >> 6)]));
-        Filled { distance, triangle: [NONE; OWNED], excess: 0.0 }
+        Filled { distance, triangle: Vec::new(), excess: 0.0 }
     });
     let report = |values: &Values, lipschitz: f64| FieldReport {
         sign_method: SignMethod::Analytic,

@@ -237,8 +237,7 @@ fn triangle_distances<L: Lanes>(block: &Block, p: V3<L>) -> L {
     let s2 = dot(cross(v[2], v[0]), n).ge(zero);
     let h = dot(v[0], n);
     let plane = h.mul(h).div(nn);
-    let edges =
-        edge_distance(v[0], e[0]).min(edge_distance(v[1], e[1])).min(edge_distance(v[2], e[2]));
+    let edges = edge_distance(v[0], e[0]).min(edge_distance(v[1], e[1])).min(edge_distance(v[2], e[2]));
     // A sliver's plane is uncertain; the edges bound the distance from above in any case.
     L::select(L::and(L::and(s0, s1), s2), plane.min(edges), edges)
 }

@@ -19,6 +19,7 @@ mod sample;
 mod scan;
 mod sign;
 pub mod source;
+mod spread;
 mod surface;
 
 pub use encode::Encoding;

@@ -5,10 +5,11 @@
 //! self-intersections), or where the surface is not closed, the winding number decides: once for every connected
 //! set of nodes that the surface cannot separate, so that no decision hangs on one ray or one noisy point.
 
-use super::brick::{Filled, Refined};
+use super::brick::Refined;
 use super::bvh::{Bvh, Dipoles};
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
+use super::spread::Filled;
 use super::surface::Surface;
 use crate::mesh::{Hole, HoleOutcome};
 use crate::par;

@@ -55,7 +55,8 @@ impl Surface {
     /// The three corners of triangle `t` [voxels].
     #[inline]
     pub(crate) fn corners_of(&self, t: usize) -> [DVec3; 3] {
-        self.triangles[t].map(|v| self.positions[v as usize])
+        let [a, b, c] = self.triangles[t];
+        [self.positions[a as usize], self.positions[b as usize], self.positions[c as usize]]
     }
 
     /// Sum of the normals around `vertex`, each weighted by its triangle's angle there. Not normalised.
