@@ -10,12 +10,12 @@ use super::bvh::{Bvh, Dipoles};
 use super::cone::cones;
 use super::encode::{Encoding, Values};
 use super::scan::{BRICK, NONE, OWNED, Slab, unpack};
-use super::sign::{self, SignMethod};
+use super::sign::{self, Closure, SignMethod};
 use super::spread::{Filled, fill};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
-use crate::mesh::{CapParams, Caps, Hole, Mesh, Topology, cap_holes};
+use crate::mesh::{CapParams, Caps, Mesh, Topology, cap_holes};
 use crate::par;
 use crate::progress::{Progress, Silent};
 use glam::DVec3;
@@ -70,7 +70,7 @@ fn from_mesh(
 ) -> Result<Field, FieldError> {
     let stop = || if progress.cancelled() { Err(FieldError::Cancelled) } else { Ok(()) };
     progress.stage("surface", 0);
-    let (surface, holes, surface_box) = prepare(mesh, &lattice, params);
+    let (surface, closure, surface_box) = prepare(mesh, &lattice, params);
     stop()?;
     progress.stage("tree", 0);
     let (bvh, cones) = par::join(|| Bvh::build(&surface), || cones(&surface));
@@ -78,7 +78,7 @@ fn from_mesh(
 
     // Exact band: every sample nearer than params.band reads only nodes nearer than this.
     let half_width = params.band + 2.0 * HALF_DIAGONAL;
-    let band = scan(&surface, &cones, &lattice, half_width, progress);
+    let band = scan(&surface, &bvh, &cones, &lattice, half_width, progress);
     stop()?;
     let (mut corners, _) = background(&surface, &bvh, &lattice, |n| band.corner(n), progress);
     stop()?;
@@ -98,19 +98,24 @@ fn from_mesh(
 
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
-    let (method, confidence) =
-        sign::choose(params.sign, &surface, &holes, &dipoles, &bvh, &lattice, &corners);
-    let inside = |p: DVec3| dipoles.winding(&bvh, &surface, p) > 0.5;
+    let (method, confidence) = sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners);
+    let inside = |p: DVec3| dipoles.winding(&surface, p) > 0.5;
     let repaired = apply_sign(method, &mut corners, &mut filled, &refined, &lattice, inside);
     stop()?;
 
     let excess = f64::from(filled.iter().fold(0.0f32, |m, f| m.max(f.excess)));
     let keep = params.keep_triangles;
+    for f in &mut filled {
+        f.triangle.iter_mut().filter(|t| **t != NONE).for_each(|t| *t = surface.original[*t as usize]);
+    }
     // Outside the surface's box everything is outside.
     let border = |n: [usize; 3]| {
         let c = n.map(|v| v / BRICK);
         let at = (n[2] & 7) << 6 | (n[1] & 7) << 3 | (n[0] & 7);
-        band.owned(c).map(|nodes| unpack(nodes[at])).map(|(d, t)| (d.abs(), t)).filter(|(d, _)| d.is_finite())
+        band.owned(c)
+            .map(|nodes| unpack(nodes[at]))
+            .filter(|n| n.0.is_finite())
+            .map(|(d, t)| (d.abs(), surface.original[t as usize]))
     };
     let report = |values: &Values, lipschitz: f64| {
         // f32 coordinates in the search, f32 values.
@@ -122,7 +127,7 @@ fn from_mesh(
             sign_method: method,
             sign_confidence: confidence,
             sign_repaired: repaired,
-            holes: holes.clone(),
+            holes: closure.holes.clone(),
             bricks: refined.cells.len(),
             bytes: 0,
             band: params.band * lattice.voxel,
@@ -135,8 +140,8 @@ fn from_mesh(
     finish(&lattice, &refined, &filled, &corners, border, keep, params, report, progress)
 }
 
-/// The mesh in grid coordinates, its holes capped; the holes; the box of the surface [m].
-fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Vec<Hole>, Aabb) {
+/// The mesh in grid coordinates, its holes capped; how closed it is; the box of the surface [m].
+fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Closure, Aabb) {
     let topology = mesh.topology();
     let caps = if params.cap_holes && topology.boundary_edges() > 0 {
         cap_holes(mesh.positions(), mesh.triangles(), topology, &CapParams::default())
@@ -153,20 +158,21 @@ fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Ve
             *p = (from - lattice.origin) * scale;
         }
     });
-    let (triangles, topology) = if caps.triangles.is_empty() {
-        (mesh.triangles().to_vec(), topology.clone())
-    } else {
-        let all = [mesh.triangles(), &caps.triangles].concat();
-        let topology = Topology::build(&all, positions.len());
-        (all, topology)
-    };
     let aabb = caps.positions.iter().fold(mesh.aabb(), |b, p| b.grow(*p));
-    (Surface::new(positions, triangles, topology), caps.holes, aabb)
+    if caps.triangles.is_empty() {
+        let closure = Closure::of(topology, caps.holes, mesh.report().components);
+        return (Surface::new(&positions, mesh.triangles(), topology), closure, aabb);
+    }
+    let all = [mesh.triangles(), &caps.triangles].concat();
+    let topology = Topology::build(&all, positions.len());
+    let closure = Closure::of(&topology, caps.holes, mesh.report().components);
+    (Surface::new(&positions, &all, &topology), closure, aabb)
 }
 
 /// Scans all slabs of the grid.
 fn scan(
     surface: &Surface,
+    bvh: &Bvh,
     cones: &[super::cone::Cone],
     lattice: &Lattice,
     half_width: f64,
@@ -179,7 +185,7 @@ fn scan(
         let layers = s * SLAB_LAYERS..((s + 1) * SLAB_LAYERS).min(cells[2]);
         let mut slab = Slab::new([cells[0], cells[1]], layers, half_width);
         if !progress.cancelled() {
-            slab.scan(surface, cones);
+            slab.scan(surface, bvh, cones);
         }
         progress.advance(1);
         slab

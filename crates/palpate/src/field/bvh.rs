@@ -1,7 +1,7 @@
-//! Closest triangle of any point: a tree of eight-wide boxes over triangles sorted along a space-filling curve.
+//! Closest triangle of any point: a tree of eight-wide boxes over triangles in the order of a space-filling curve.
 //!
 //! The tree is implicit: leaves are blocks of eight consecutive triangles, each parent has eight consecutive
-//! children, so building it is a sort and a few linear passes. Used for the background grid of a field, where the
+//! children, so building it is a few linear passes. Used for the background grid of a field, where the
 //! narrow band does not reach, and, with dipole sums in its nodes, for winding numbers.
 //!
 //! Based on: Barill et al., Fast winding numbers for soups and clouds, 2018 [barill18] (the dipole expansion).
@@ -16,7 +16,7 @@ use glam::{DVec3, Vec3};
 const WIDTH: usize = LANES;
 /// A node is taken as a dipole when it is farther than this many of its radii. 2 keeps the error of one node below
 /// about 0.01; less lets the sum of many nodes cross 1/2 wrongly, more descends needlessly.
-const FAR: f64 = 2.5;
+const FAR: f64 = 2.0;
 /// Blocks per parallel work item.
 const CHUNK: usize = 512;
 /// Deepest tree: 8²² leaves exceed any u32 count of triangles; with at most 7 waiting siblings a level.
@@ -31,23 +31,23 @@ type Block = [[f32; WIDTH]; 9];
 /// A tree over the triangles of a [`Surface`], in grid coordinates [voxels].
 #[derive(Debug)]
 pub(crate) struct Bvh {
-    /// Triangle of each leaf lane, in curve order; padded with the last one.
-    order: Vec<u32>,
+    /// Number of triangles; lane i of block b is triangle 8·b + i, the last one repeated.
+    count: usize,
     blocks: Vec<Block>,
     /// `levels[0]` holds the boxes of leaf blocks, eight to an entry, the last level one entry.
     levels: Vec<Vec<Boxes>>,
 }
 
 impl Bvh {
-    /// Sorts the triangles and builds all levels. The surface must have a triangle.
+    /// Builds all levels. The surface must have a triangle.
     pub(crate) fn build(surface: &Surface) -> Self {
-        let order = curve_order(surface);
-        let count = order.len() / WIDTH;
+        let triangles = surface.triangles.len();
+        let count = triangles.div_ceil(WIDTH);
         let mut blocks = vec![[[0.0; WIDTH]; 9]; count];
         par::chunks_mut(&mut blocks, CHUNK, |chunk, out| {
             for (i, block) in out.iter_mut().enumerate() {
                 for lane in 0..WIDTH {
-                    let t = order[(chunk * CHUNK + i) * WIDTH + lane] as usize;
+                    let t = ((chunk * CHUNK + i) * WIDTH + lane).min(triangles - 1);
                     for (c, p) in surface.corners_of(t).into_iter().enumerate() {
                         let p = p.as_vec3();
                         block[3 * c][lane] = p.x;
@@ -63,7 +63,18 @@ impl Bvh {
             let above = group(below.len(), |i| box_of_boxes(&below[i]));
             levels.push(above);
         }
-        Self { order, blocks, levels }
+        Self { count: triangles, blocks, levels }
+    }
+
+    /// Calls `f` with ranges of up to 64 consecutive triangles that reach between `low` and `high` along z [voxels].
+    pub(crate) fn between(&self, low: f32, high: f32, mut f: impl FnMut(core::ops::Range<usize>)) {
+        for (i, boxes) in self.levels[0].iter().enumerate() {
+            // Empty boxes are at +∞ and drop out of the first comparison only.
+            let reaches = (0..WIDTH).any(|l| boxes[2][l] <= high && boxes[5][l] >= low);
+            if reaches {
+                f(i * WIDTH * WIDTH..((i + 1) * WIDTH * WIDTH).min(self.count));
+            }
+        }
     }
 
     /// The triangle closest to `p`, and its distance, exact up to f32 rounding [voxels].
@@ -75,11 +86,6 @@ impl Bvh {
         descend(self, &mut search);
         // The winner is decided in f32; its distance is not.
         if search.triangle == guess { (guess, first) } else { (search.triangle, near(search.triangle)) }
-    }
-
-    /// Triangle of a leaf lane.
-    pub(crate) fn triangle(&self, leaf: usize, lane: usize) -> u32 {
-        self.order[leaf * WIDTH + lane]
     }
 }
 
@@ -180,7 +186,7 @@ fn try_block<L: Lanes>(bvh: &Bvh, leaf: usize, p: [L; 3], search: &mut Search) {
         d.store(&mut distances);
         let lane = nearest(&distances, better);
         search.best = distances[lane];
-        search.triangle = bvh.order[leaf * WIDTH + lane];
+        search.triangle = (leaf * WIDTH + lane).min(bvh.count - 1) as u32;
     }
 }
 
@@ -242,67 +248,6 @@ fn triangle_distances<L: Lanes>(block: &Block, p: V3<L>) -> L {
     L::select(L::and(L::and(s0, s1), s2), plane.min(edges), edges)
 }
 
-/// Triangles along a Hilbert curve through their centres, padded to whole blocks with the last one.
-fn curve_order(surface: &Surface) -> Vec<u32> {
-    let count = surface.triangles.len();
-    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-    for &p in &surface.positions {
-        (low, high) = (low.min(p), high.max(p));
-    }
-    let scale = 1023.0 / (high - low).max_element().max(1e-300);
-    let mut keys = vec![0u64; count];
-    par::chunks_mut(&mut keys, 4096, |chunk, out| {
-        for (i, key) in out.iter_mut().enumerate() {
-            let t = chunk * 4096 + i;
-            let [a, b, c] = surface.corners_of(t);
-            let q = ((a + b + c) / 3.0 - low) * scale;
-            *key = u64::from(hilbert([q.x as u32, q.y as u32, q.z as u32])) << 32 | t as u64;
-        }
-    });
-    par::sort_unstable(&mut keys);
-    let last = keys.last().map_or(0, |k| *k as u32);
-    let padded = count.div_ceil(WIDTH) * WIDTH;
-    keys.iter().map(|&k| k as u32).chain(core::iter::repeat(last)).take(padded).collect()
-}
-
-/// Index along a 3D Hilbert curve of 10 bits an axis (Skilling's transposed form, interleaved).
-fn hilbert(mut x: [u32; 3]) -> u32 {
-    let mut q = 1 << 9;
-    while q > 1 {
-        let p = q - 1;
-        for i in 0..3 {
-            if x[i] & q != 0 {
-                x[0] ^= p;
-            } else {
-                let t = (x[0] ^ x[i]) & p;
-                x[0] ^= t;
-                x[i] ^= t;
-            }
-        }
-        q >>= 1;
-    }
-    x[1] ^= x[0];
-    x[2] ^= x[1];
-    let mut t = 0;
-    let mut q = 1 << 9;
-    while q > 1 {
-        if x[2] & q != 0 {
-            t ^= q - 1;
-        }
-        q >>= 1;
-    }
-    let x = x.map(|v| v ^ t);
-    spread(x[0]) << 2 | spread(x[1]) << 1 | spread(x[2])
-}
-
-/// Ten bits with two zeros between each.
-fn spread(v: u32) -> u32 {
-    let v = (v | v << 16) & 0x0300_00FF;
-    let v = (v | v << 8) & 0x0300_F00F;
-    let v = (v | v << 4) & 0x030C_30C3;
-    (v | v << 2) & 0x0924_9249
-}
-
 /// Boxes of `count` items, eight to an entry.
 fn group(count: usize, of: impl Fn(usize) -> [f32; 6] + Sync + Send) -> Vec<Boxes> {
     let mut out = vec![[[f32::INFINITY; WIDTH]; 6]; count.div_ceil(WIDTH)];
@@ -358,7 +303,7 @@ impl Dipoles {
         let count = surface.triangles.len();
         let leaf = |block: usize| {
             let lanes = block * WIDTH..((block + 1) * WIDTH).min(count);
-            let tris = lanes.clone().map(|i| surface.corners_of(bvh.order[i] as usize));
+            let tris = lanes.clone().map(|i| surface.corners_of(i));
             combine(tris.map(|[a, b, c]| {
                 let area = 0.5 * (b - a).cross(c - a);
                 let centre = (a + b + c) / 3.0;
@@ -377,7 +322,7 @@ impl Dipoles {
 
     /// Winding number of the surface around `p`: 1 inside, 0 outside of a closed surface, between on open ones.
     /// Within about 0.02 of the exact sum of solid angles.
-    pub(crate) fn winding(&self, bvh: &Bvh, surface: &Surface, p: DVec3) -> f64 {
+    pub(crate) fn winding(&self, surface: &Surface, p: DVec3) -> f64 {
         let mut solid = 0.0;
         let mut stack = Vec::with_capacity(STACK);
         stack.push((self.levels.len() - 1, 0usize));
@@ -390,7 +335,7 @@ impl Dipoles {
             } else if level == 0 {
                 let lanes = index * WIDTH..((index + 1) * WIDTH).min(surface.triangles.len());
                 for lane in lanes {
-                    solid += solid_angle(surface.corners_of(bvh.order[lane] as usize).map(|c| c - p));
+                    solid += solid_angle(surface.corners_of(lane).map(|c| c - p));
                 }
             } else {
                 let children = index * WIDTH..((index + 1) * WIDTH).min(self.levels[level - 1].len());

@@ -9,7 +9,7 @@ use crate::mesh::Topology;
 use crate::par;
 use glam::Vec3;
 
-/// Slack on e·x <= 0 for unit e and |x| <= √3, so that neighbouring regions overlap in spite of rounding.
+/// Slack on e·x <= 0 relative to |e|, for |x| <= √3, so that neighbouring regions overlap in spite of rounding.
 const SLACK: f64 = 1e-7;
 /// Vertices per parallel work item.
 const CHUNK: usize = 2048;
@@ -59,13 +59,10 @@ fn push_cones(surface: &Surface, vertex: usize, edges: &mut Vec<[f64; 3]>, out: 
     for &corner in &surface.corners[range] {
         let (t, c) = (corner as usize / 3, corner as usize % 3);
         let tri = surface.triangles[t];
-        let mut push = |other: u32| {
-            let e = surface.positions[other as usize] - p;
-            edges.push((e * e.length_recip()).to_array());
-        };
+        let mut push = |other: u32| edges.push((surface.positions[other as usize] - p).to_array());
         push(tri[(c + 1) % 3]);
         // The next triangle of the fan brings the other edge, unless the fan ends here.
-        if surface.topology.neighbours[t][(c + 2) % 3] >= Topology::NONMANIFOLD {
+        if surface.neighbours[t][(c + 2) % 3] >= Topology::NONMANIFOLD {
             push(tri[(c + 2) % 3]);
         }
     }
@@ -84,41 +81,47 @@ fn clip_face(edges: &[[f64; 3]], face: u8) -> Option<[f32; 4]> {
     let (u, v) = ((w + 1) % 3, (w + 2) % 3);
     let up = if face < 3 { 1.0 } else { -1.0 };
     // One edge that excludes the whole square ends it early: the usual case.
-    if edges.iter().any(|e| e[w] * up - e[u].abs() - e[v].abs() > SLACK) {
-        return None;
+    for e in edges {
+        let (x, y, z) = (e[u].abs(), e[v].abs(), e[w] * up);
+        if z - x - y > SLACK * (x + y + z.abs()) {
+            return None;
+        }
     }
     let mut polygon = [[0.0f64; 2]; MAX_CORNERS];
     polygon[..4].copy_from_slice(&[[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]);
     let mut count = 4;
+    let mut next = [[0.0f64; 2]; MAX_CORNERS];
+    let mut value = [0.0f64; MAX_CORNERS];
     for e in edges {
-        let value = |q: [f64; 2]| e[u] * q[0] + e[v] * q[1] + e[w] * up - SLACK;
-        let mut next = [[0.0f64; 2]; MAX_CORNERS];
+        let constant = e[w] * up - SLACK * (e[u].abs() + e[v].abs() + e[w].abs());
+        let mut cut = 0;
+        for (q, f) in polygon[..count].iter().zip(&mut value) {
+            *f = e[u] * q[0] + e[v] * q[1] + constant;
+            cut += usize::from(*f > 0.0);
+        }
+        if cut == count {
+            return None;
+        }
+        // A line adds at most one corner; a polygon without room for it stays as it is, which is larger.
+        if cut == 0 || count + 1 > MAX_CORNERS {
+            continue;
+        }
         let mut kept = 0;
-        let mut cut = false;
         for i in 0..count {
-            let (a, b) = (polygon[i], polygon[(i + 1) % count]);
-            let (fa, fb) = (value(a), value(b));
-            cut |= fa > 0.0;
-            let mut keep = |q| {
-                if kept < MAX_CORNERS {
-                    next[kept] = q;
-                }
-                kept += 1;
-            };
+            let j = if i + 1 == count { 0 } else { i + 1 };
+            let (a, b, fa, fb) = (polygon[i], polygon[j], value[i], value[j]);
             if fa <= 0.0 {
-                keep(a);
+                next[kept] = a;
+                kept += 1;
             }
             if (fa <= 0.0) != (fb <= 0.0) {
                 let k = fa / (fa - fb);
-                keep([a[0] + k * (b[0] - a[0]), a[1] + k * (b[1] - a[1])]);
+                next[kept] = [a[0] + k * (b[0] - a[0]), a[1] + k * (b[1] - a[1])];
+                kept += 1;
             }
         }
-        if kept == 0 {
-            return None;
-        }
-        if cut && kept <= MAX_CORNERS {
-            (polygon, count) = (next, kept);
-        }
+        core::mem::swap(&mut polygon, &mut next);
+        count = kept;
     }
     let corners = &polygon[..count];
     let low = |i: usize| corners.iter().map(|q| q[i]).fold(f64::INFINITY, f64::min) as f32;

@@ -8,6 +8,7 @@
 //! cube, which holds for any valence, for saddles and for non-manifold fans; slabs of bricks are scanned apart, so
 //! threads never share a node.
 
+use super::bvh::Bvh;
 use super::cone::Cone;
 use super::surface::Surface;
 use crate::mesh::Topology;
@@ -35,8 +36,15 @@ const IOTA: [f32; LANES] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 /// Signed distance [voxels] and triangle of a node, packed so that the nearer of two is the smaller number, and of
 /// two equally near ones that of the lower triangle: the result does not depend on the order of writing.
 #[inline(always)]
-pub(crate) fn pack(distance: f32, triangle: u32) -> u64 {
-    u64::from(distance.abs().to_bits()) << 32 | u64::from(triangle) << 1 | u64::from(distance < 0.0)
+fn pack(distance: f32, triangle: u32, on_face: bool) -> u64 {
+    let low = u64::from(triangle) << 2 | u64::from(!on_face) << 1 | u64::from(distance < 0.0);
+    u64::from(distance.abs().to_bits()) << 32 | low
+}
+
+/// Whether a packed node is nearest to the interior of its triangle.
+#[inline(always)]
+pub(crate) fn on_face(node: u64) -> bool {
+    node & 2 == 0
 }
 
 /// What [`pack`] packed; an infinite distance for [`EMPTY`].
@@ -46,7 +54,7 @@ pub(crate) fn unpack(node: u64) -> (f32, u32) {
         return (f32::INFINITY, NONE);
     }
     let distance = f32::from_bits((node >> 32) as u32);
-    (if node & 1 == 1 { -distance } else { distance }, (node as u32) >> 1)
+    (if node & 1 == 1 { -distance } else { distance }, (node as u32) >> 2)
 }
 
 /// Bricks of one slab of the grid, as they are written.
@@ -115,7 +123,7 @@ impl Slab {
 
     /// Writes a candidate to the node at place `at` of the brick of `cell`.
     #[inline(always)]
-    fn offer(&mut self, (cell, at): (usize, usize), distance: f32, triangle: u32) {
+    fn offer(&mut self, (cell, at): (usize, usize), distance: f32, triangle: u32, on_face: bool) {
         let mut slot = self.slots[cell];
         if slot == NONE {
             slot = self.nodes.len() as u32;
@@ -123,7 +131,7 @@ impl Slab {
             self.nodes.push([EMPTY; OWNED]);
         }
         let best = &mut self.nodes[slot as usize][at & (OWNED - 1)];
-        *best = (*best).min(pack(distance, triangle));
+        *best = (*best).min(pack(distance, triangle, on_face));
     }
 
     /// What coordinate `c` along `axis` adds to the cell and to the place in its brick.
@@ -151,35 +159,34 @@ impl Slab {
     }
 
     /// Scans all features that reach the slab.
-    pub(crate) fn scan(&mut self, surface: &Surface, cones: &[Cone]) {
-        scan_slab(self, surface, cones);
+    pub(crate) fn scan(&mut self, surface: &Surface, bvh: &Bvh, cones: &[Cone]) {
+        let reach = (self.band + 1e-3) as f32;
+        let (low, high) = (self.first[2] as f32 - reach, self.end[2] as f32 + reach);
+        bvh.between(low, high, |range| scan_triangles(self, surface, range));
+        for cone in cones {
+            let p = surface.positions[cone.vertex as usize];
+            if self.reaches(p.z, p.z) {
+                scan_cone(self, p, cone);
+            }
+        }
     }
 }
 
 dispatch! {
-    fn scan_slab / scan_slab_plain = scan_kernel(slab: &mut Slab, surface: &Surface, cones: &[Cone])
+    fn scan_triangles / scan_triangles_plain =
+        scan_kernel(slab: &mut Slab, surface: &Surface, range: core::ops::Range<usize>)
 }
 
 #[inline(always)]
-fn scan_kernel<L: Lanes>(slab: &mut Slab, surface: &Surface, cones: &[Cone]) {
-    for (t, tri) in surface.triangles.iter().enumerate() {
-        let [a, b, c] = [
-            surface.positions[tri[0] as usize],
-            surface.positions[tri[1] as usize],
-            surface.positions[tri[2] as usize],
-        ];
+fn scan_kernel<L: Lanes>(slab: &mut Slab, surface: &Surface, range: core::ops::Range<usize>) {
+    for t in range {
+        let [a, b, c] = surface.corners_of(t);
         if slab.reaches(a.z.min(b.z).min(c.z), a.z.max(b.z).max(c.z)) {
             let n = surface.normals[t];
             scan_face::<L>(slab, [a, b, c], n, t as u32);
             scan_edge::<L>(slab, surface, a, b, n, t, 0);
             scan_edge::<L>(slab, surface, b, c, n, t, 1);
             scan_edge::<L>(slab, surface, c, a, n, t, 2);
-        }
-    }
-    for cone in cones {
-        let p = surface.positions[cone.vertex as usize];
-        if slab.reaches(p.z, p.z) {
-            scan_cone(slab, p, cone);
         }
     }
 }
@@ -268,7 +275,7 @@ fn scan_face<L: Lanes>(slab: &mut Slab, corners: [DVec3; 3], n: DVec3, t: u32) {
                         & (h.abs() <= band);
                     if inside {
                         let at_v = slab.place(axes.v, vi);
-                        slab.offer((at_w.0 + at_u.0 + at_v.0, at_w.1 | at_u.1 | at_v.1), h as f32, t);
+                        slab.offer((at_w.0 + at_u.0 + at_v.0, at_w.1 | at_u.1 | at_v.1), h as f32, t, true);
                     }
                 }
             }
@@ -300,7 +307,7 @@ fn scan_edge<L: Lanes>(
     t: usize,
     e: usize,
 ) {
-    let other = surface.topology.neighbours[t][e];
+    let other = surface.neighbours[t][e];
     if other >= Topology::NONMANIFOLD {
         return scan_edge_box(slab, v0, v1, n, t as u32);
     }
@@ -434,7 +441,7 @@ fn offer_segment(slab: &mut Slab, place: (usize, usize), node: [i32; 3], s: &Seg
     let squared = away.length_squared();
     if k >= -OVERLAP && k <= 1.0 + OVERLAP && squared <= slab.band * slab.band {
         let d = squared.sqrt();
-        slab.offer(place, if away.dot(s.out) < 0.0 { -d } else { d } as f32, s.triangle);
+        slab.offer(place, if away.dot(s.out) < 0.0 { -d } else { d } as f32, s.triangle, false);
     }
 }
 
@@ -473,7 +480,7 @@ fn scan_cone(slab: &mut Slab, p: DVec3, cone: &Cone) {
                     let place = (at_w.0 + at_u.0 + at_v.0, at_w.1 | at_u.1 | at_v.1);
                     let d = squared.sqrt();
                     let inside = du * normal[0] + dv * normal[1] + dw * normal[2] < 0.0;
-                    slab.offer(place, if inside { -d } else { d } as f32, cone.triangle);
+                    slab.offer(place, if inside { -d } else { d } as f32, cone.triangle, false);
                 }
             }
         }

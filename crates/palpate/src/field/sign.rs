@@ -1,22 +1,23 @@
 //! Which side is inside: the choice of method, and the check of one method by another.
 //!
 //! Closed manifold surfaces take the side of the closest feature's pseudonormal, which the scan gives for free. It is
-//! compared with the winding number at many background nodes; where the two disagree (overlapping or nested parts,
+//! compared with the winding number at many background nodes; where the two disagree (several or nested parts,
 //! self-intersections), or where the surface is not closed, the winding number decides: once for every connected
 //! set of nodes that the surface cannot separate, so that no decision hangs on one ray or one noisy point.
 
 use super::brick::Refined;
-use super::bvh::{Bvh, Dipoles};
+use super::bvh::Dipoles;
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
 use super::spread::Filled;
 use super::surface::Surface;
-use crate::mesh::{Hole, HoleOutcome};
+use crate::mesh::{Hole, HoleOutcome, Topology};
 use crate::par;
+use crate::simd::{LANES, Lanes, dispatch};
 use glam::DVec3;
 
 /// Background nodes at which the pseudonormal is checked [1]. More finds smaller faults and costs about 5 µs each.
-const CHECKS: usize = 512;
+const CHECKS: usize = 256;
 /// Winding numbers this near to 1/2 decide nothing.
 const UNDECIDED: f64 = 0.2;
 
@@ -59,27 +60,40 @@ impl SignMethod {
     }
 }
 
+/// How closed a surface is, its caps included.
+#[derive(Clone, Debug)]
+pub(crate) struct Closure {
+    /// No boundary and no non-manifold edge.
+    closed: bool,
+    /// Every component is an open sheet.
+    sheets_only: bool,
+    /// More than one component: one may lie in the other, or cross it.
+    several: bool,
+    pub(crate) holes: Vec<Hole>,
+}
+
+impl Closure {
+    /// Of a surface of `components` parts and its neighbours, in any order of triangles.
+    pub(crate) fn of(topology: &Topology, holes: Vec<Hole>, components: usize) -> Self {
+        let closed = topology.boundary_edges() == 0 && topology.nonmanifold_edges() == 0;
+        let open: std::collections::BTreeSet<u32> =
+            holes.iter().filter(|h| h.outcome == HoleOutcome::Sheet).map(|h| h.component).collect();
+        let sheets_only = open.len() == components && holes.iter().all(|h| h.outcome == HoleOutcome::Sheet);
+        Self { closed, sheets_only, several: components > 1, holes }
+    }
+}
+
 /// The method for a surface, and the share of checks that agree with it.
 pub(crate) fn choose(
     choice: SignChoice,
     surface: &Surface,
-    holes: &[Hole],
+    closure: &Closure,
     dipoles: &Dipoles,
-    bvh: &Bvh,
     lattice: &Lattice,
     background: &[f32],
 ) -> (SignMethod, f64) {
-    let closed = surface.topology.boundary_edges() == 0 && surface.topology.nonmanifold_edges() == 0;
-    let sheets_only = !holes.is_empty() && holes.iter().all(|h| h.outcome == HoleOutcome::Sheet) && {
-        let (label, count) = surface.topology.components();
-        let mut open = vec![false; count];
-        for (t, n) in surface.topology.neighbours.iter().enumerate() {
-            open[label[t] as usize] |= n.contains(&crate::mesh::Topology::BOUNDARY);
-        }
-        open.iter().all(|o| *o)
-    };
     let checks = check_points(background);
-    let windings = par::map(checks.len(), |i| dipoles.winding(bvh, surface, corner(lattice, checks[i])));
+    let windings = par::map(checks.len(), |i| dipoles.winding(surface, corner(lattice, checks[i])));
     let decided = windings.iter().filter(|w| (*w - w.round()).abs() < UNDECIDED).count();
     let agreeing = checks
         .iter()
@@ -91,8 +105,10 @@ pub(crate) fn choose(
         SignChoice::Unsigned => (SignMethod::Unsigned, 1.0),
         SignChoice::Pseudonormal => (SignMethod::Pseudonormal, share(agreeing)),
         SignChoice::Winding => (SignMethod::Winding, share(decided)),
-        SignChoice::Auto if sheets_only => (SignMethod::Unsigned, 1.0),
-        SignChoice::Auto if closed && agreeing == checks.len() && !parts_overlap(surface) => {
+        SignChoice::Auto if closure.sheets_only => (SignMethod::Unsigned, 1.0),
+        SignChoice::Auto
+            if closure.closed && agreeing == checks.len() && !(closure.several && parts_overlap(surface)) =>
+        {
             (SignMethod::Pseudonormal, 1.0)
         }
         SignChoice::Auto => (SignMethod::Winding, share(decided)),
@@ -118,22 +134,34 @@ fn check_points(background: &[f32]) -> Vec<usize> {
 
 /// Whether two components' boxes overlap: then one may lie in the other, or cross it.
 fn parts_overlap(surface: &Surface) -> bool {
-    let (label, count) = surface.topology.components();
-    if count < 2 {
-        return false;
-    }
-    let mut boxes = vec![crate::math::Aabb::EMPTY; count];
-    for (t, &l) in label.iter().enumerate() {
-        for p in surface.corners_of(t) {
-            boxes[l as usize] = boxes[l as usize].grow(p);
+    let mut parent: Vec<u32> = (0..surface.triangles.len() as u32).collect();
+    for (t, n) in surface.neighbours.iter().enumerate() {
+        for &other in n.iter().filter(|o| **o < Topology::NONMANIFOLD) {
+            let (a, b) = (root(&mut parent, t as u32), root(&mut parent, other));
+            parent[a.max(b) as usize] = a.min(b);
         }
     }
+    let mut boxes = std::collections::BTreeMap::new();
+    for t in 0..surface.triangles.len() {
+        let entry = boxes.entry(root(&mut parent, t as u32)).or_insert(crate::math::Aabb::EMPTY);
+        *entry = surface.corners_of(t).into_iter().fold(*entry, crate::math::Aabb::grow);
+    }
     // Sweep along x; many parts, few overlaps.
+    let mut boxes: Vec<_> = boxes.into_values().collect();
     boxes.sort_by(|a, b| a.min.x.total_cmp(&b.min.x));
     boxes
         .iter()
         .enumerate()
         .any(|(i, a)| boxes[i + 1..].iter().take_while(|b| b.min.x <= a.max.x).any(|b| a.overlaps(*b)))
+}
+
+/// The smallest member of i's set; shortens the way for the next.
+fn root(parent: &mut [u32], mut i: u32) -> u32 {
+    while parent[i as usize] != i {
+        parent[i as usize] = parent[parent[i as usize] as usize];
+        i = parent[i as usize];
+    }
+    i
 }
 
 /// Position of background node `at` [voxels].
@@ -256,16 +284,8 @@ fn contradicts(
     if (background[(c[2] * ny + c[1]) * nx + c[0]] < 0.0) != (d[0] < 0.0) {
         return true;
     }
-    // One sign throughout, as in most bricks off the surface, needs no look at pairs.
-    let negative = d.iter().filter(|v| **v < 0.0).count();
-    if negative != 0 && negative != OWNED {
-        for (axis, step) in [(0, 1), (1, BRICK), (2, BRICK * BRICK)] {
-            for at in 0..OWNED - step {
-                if (at >> (3 * axis) & 7) + 1 < BRICK && opposed(d[at], d[at + step], 1.0) {
-                    return true;
-                }
-            }
-        }
+    if opposed_inside(d) {
+        return true;
     }
     (0..3).any(|axis| {
         let step = 1 << (3 * axis);
@@ -281,6 +301,46 @@ fn contradicts(
     })
 }
 
+dispatch! {
+    fn opposed_inside / opposed_inside_plain = opposed_kernel(d: &[f32; OWNED]) -> bool
+}
+
+/// Whether any two neighbours of a brick's own nodes are opposed.
+#[inline(always)]
+fn opposed_kernel<L: Lanes>(d: &[f32; OWNED]) -> bool {
+    let mut any = 0;
+    for row in 0..BRICK * BRICK {
+        let at = row * BRICK;
+        let here = L::load(eight(d, at));
+        if at + 1 + LANES <= OWNED {
+            // The last lane belongs to the next row.
+            any |= opposed_lanes(here, L::load(eight(d, at + 1))) & 0x7F;
+        } else {
+            any |= (0..BRICK - 1).any(|x| opposed(d[at + x], d[at + x + 1], 1.0)) as u32;
+        }
+        if row & 7 != 7 {
+            any |= opposed_lanes(here, L::load(eight(d, at + BRICK)));
+        }
+        if row >> 3 != 7 {
+            any |= opposed_lanes(here, L::load(eight(d, at + BRICK * BRICK)));
+        }
+    }
+    any != 0
+}
+
+#[inline(always)]
+fn eight(d: &[f32; OWNED], at: usize) -> &[f32; LANES] {
+    d[at..].first_chunk().unwrap_or(&[0.0; LANES])
+}
+
+/// [`opposed`] for eight pairs, as bits.
+#[inline(always)]
+fn opposed_lanes<L: Lanes>(a: L, b: L) -> u32 {
+    let apart = L::splat(1.001).lt(a.abs().add(b.abs()));
+    let zero = L::splat(0.0);
+    (L::bits(a.lt(zero)) ^ L::bits(b.lt(zero))) & L::bits(apart)
+}
+
 /// The smallest node of each node's connected set: neighbours `spacing` apart are connected when their balls of free
 /// space meet, so that the surface cannot pass between them.
 fn label(
@@ -290,13 +350,6 @@ fn label(
     has_next: impl Fn(usize, usize) -> bool,
 ) -> Vec<u32> {
     let mut parent: Vec<u32> = (0..distance.len() as u32).collect();
-    fn root(parent: &mut [u32], mut i: u32) -> u32 {
-        while parent[i as usize] != i {
-            parent[i as usize] = parent[parent[i as usize] as usize];
-            i = parent[i as usize];
-        }
-        i
-    }
     // Balls must overlap by more than rounding.
     let limit = spacing * 1.0001;
     for at in 0..distance.len() {

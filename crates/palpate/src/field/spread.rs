@@ -9,7 +9,7 @@
 
 use super::brick::{Band, Refined, SIDE, corners_of};
 use super::lattice::Lattice;
-use super::scan::{BRICK, EMPTY, NONE, OWNED, unpack};
+use super::scan::{BRICK, EMPTY, NONE, OWNED, on_face, unpack};
 use super::surface::{Surface, closest_point};
 use crate::par;
 use crate::progress::Progress;
@@ -187,34 +187,39 @@ fn spread(
     seed(nodes, origin, shared, &mut work);
     spread_sides(&mut work);
     relax(&mut work);
-    let local = |x: usize, y: usize, z: usize| origin + DVec3::new(x as f64, y as f64, z as f64);
-    for z in 0..BRICK {
-        for y in 0..BRICK {
-            let row = z * SIDE + y;
-            for x in 0..BRICK {
-                if nodes[row * SIDE + x] != EMPTY {
-                    continue;
-                }
-                let (at, to) = (place(x, y, z), (z * BRICK + y) * BRICK + x);
-                let source = work.source[at];
-                let mut d = work.best[at].sqrt();
-                if source >= 0.0 && (shared.coarse || shared.keep_triangles) {
-                    let s = source as usize - MARGIN;
-                    let (_, t) = unpack(nodes[(s / PLANE * SIDE + s % PLANE / ROW) * SIDE + s % ROW]);
-                    if shared.coarse {
-                        let p = local(x, y, z);
-                        let q = closest_point(shared.surface.corners_of(t as usize), p).0;
-                        d = d.min((q - p).length() as f32);
-                    }
-                    if let Some(to) = out.triangle.get_mut(to) {
-                        *to = t;
-                    }
-                }
-                out.distance[to] = if work.negative[row] >> x & 1 == 1 { -d } else { d };
-            }
-        }
+    write(&work, &mut out.distance);
+    if shared.coarse || shared.keep_triangles {
+        refine(nodes, origin, shared, &work, out);
     }
     out.excess = bound(&mut out.distance, corners, &shared.reach, shared.half_width);
+}
+
+/// Looks up the triangle of each point, and measures it whole where triangles are large.
+fn refine(
+    nodes: &[u64; SIDE * SIDE * SIDE],
+    origin: DVec3,
+    shared: &Shared<'_>,
+    work: &Work,
+    out: &mut Filled,
+) {
+    for to in 0..OWNED {
+        let (x, y, z) = (to & 7, to >> 3 & 7, to >> 6);
+        let source = work.source[place(x, y, z)];
+        if nodes[(z * SIDE + y) * SIDE + x] != EMPTY || source < 0.0 {
+            continue;
+        }
+        let s = source as usize - MARGIN;
+        let (_, t) = unpack(nodes[(s / PLANE * SIDE + s % PLANE / ROW) * SIDE + s % ROW]);
+        if shared.coarse {
+            let p = origin + DVec3::new(x as f64, y as f64, z as f64);
+            let q = closest_point(shared.surface.corners_of(t as usize), p).0;
+            let d = out.distance[to];
+            out.distance[to] = d.abs().min((q - p).length() as f32).copysign(d);
+        }
+        if let Some(to) = out.triangle.get_mut(to) {
+            *to = t;
+        }
+    }
 }
 
 /// Gives the band's edge its closest points, and freezes the band.
@@ -241,9 +246,16 @@ fn seed(nodes: &[u64; SIDE * SIDE * SIDE], origin: DVec3, shared: &Shared<'_>, w
             while edge != 0 {
                 let x = edge.trailing_zeros() as usize;
                 edge &= edge - 1;
-                let (_, t) = unpack(nodes[row * SIDE + x]);
-                let p = origin + DVec3::new(x as f64, y as f64, z as f64);
-                let q: Vec3 = (closest_point(shared.surface.corners_of(t as usize), p).0 - origin).as_vec3();
+                let node = nodes[row * SIDE + x];
+                let (d, t) = unpack(node);
+                let local = Vec3::new(x as f32, y as f32, z as f32);
+                // Over a face the way to it is its normal; else the triangle must be asked.
+                let q = if on_face(node) {
+                    local - d * shared.surface.normals[t as usize].as_vec3()
+                } else {
+                    let p = origin + local.as_dvec3();
+                    (closest_point(shared.surface.corners_of(t as usize), p).0 - origin).as_vec3()
+                };
                 let at = place(x, y, z);
                 (work.point[0][at], work.point[1][at], work.point[2][at]) = (q.x, q.y, q.z);
                 work.source[at] = at as f32;
@@ -380,6 +392,27 @@ fn take<L: Lanes>(work: &mut Work, to: usize, from: usize, y: usize, z: usize) {
 fn keep<L: Lanes>(v: &mut [f32; WORK], at: usize, better: L::Mask, new: L) {
     if let Some(lanes) = eight_mut(v, at) {
         L::select(better, new, L::load(lanes)).store(lanes);
+    }
+}
+
+dispatch! {
+    fn write / write_plain = write_kernel(work: &Work, distance: &mut [f32; OWNED])
+}
+
+/// Writes the distances of nodes outside the band, with their sides.
+#[inline(always)]
+fn write_kernel<L: Lanes>(work: &Work, distance: &mut [f32; OWNED]) {
+    let zero = L::splat(0.0);
+    for (row, lanes) in distance.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let (y, z) = (row & 7, row >> 3);
+        let best = L::load(eight(&work.best, place(0, y, z)));
+        let negative = work.negative[z * SIDE + y];
+        let mut side = [1.0f32; LANES];
+        for (x, s) in side.iter_mut().enumerate() {
+            *s = if negative >> x & 1 == 1 { -1.0 } else { 1.0 };
+        }
+        let d = best.sqrt().mul(L::load(&side));
+        L::select(best.lt(zero), L::load(lanes), d).store(lanes);
     }
 }
 
