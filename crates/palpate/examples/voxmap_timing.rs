@@ -1,7 +1,7 @@
 //! Times the voxel map on the shapes of the generation bench.
 //!
-//! `cargo run --release -p palpate --example voxmap_timing [threads] [navigation]`; with the folder of the
-//! scanned models in `PALPATE_MODELS` it adds the bunny and the dragon.
+//! `cargo run --release -p palpate --example voxmap_timing [threads] [navigation] [case]`; with the folder of
+//! the scanned models in `PALPATE_MODELS` it adds the bunny and the dragon.
 #![expect(clippy::print_stdout, reason = "a program")]
 
 use palpate::mesh::samples;
@@ -51,14 +51,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let voxel = voxel_for_count(&mesh, voxels);
         cases.push((name, mesh, voxel));
     }
-    for (name, mesh, voxel) in &cases {
-        let mut surface_ms = f64::INFINITY;
+    let only = std::env::args().nth(3);
+    for (name, mesh, voxel) in cases.iter().filter(|c| only.as_deref().is_none_or(|o| o == c.0)) {
+        let (mut surface_ms, cpu_start) = (f64::INFINITY, cpu_ms());
         for _ in 0..7 {
             let start = Instant::now();
             let surface = SurfaceVoxels::build(mesh, *voxel, &params)?;
             surface_ms = surface_ms.min(start.elapsed().as_secs_f64() * 1e3);
             std::hint::black_box(surface);
         }
+        let surface_cpu = (cpu_ms() - cpu_start) / 7.0;
         let mut best: Option<(f64, String, Voxmap)> = None;
         for _ in 0..5 {
             let stages = Stages(Mutex::new(Vec::new()));
@@ -80,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let Some((total, text, voxmap)) = best else { continue };
         let (grid, fill, stats) = (voxmap.grid(), voxmap.fill_report(), voxmap.stats());
         println!(
-            "{name}: {} triangles, {:?} = {:.1} M voxels, {threads} threads\n  surface only {surface_ms:.1} ms; all \
+            "{name}: {} triangles, {:?} = {:.1} M voxels, {threads} threads\n  surface only {surface_ms:.1} ms ({surface_cpu:.1} ms of processor time); all \
              {total:.1} ms ({text})\n  {fill:?}\n  {stats:?}, {:.1} MB held, peak {} MB",
             mesh.triangles().len(),
             grid.dims,
@@ -101,6 +103,16 @@ fn voxel_for_count(mesh: &Mesh, count: f64) -> f64 {
         voxel *= (n / count).cbrt();
     }
     voxel
+}
+
+/// Processor time of the threads alive [ms]; with a pool of its own (threads not 0) only the calling thread's.
+fn cpu_ms() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanos = tasks.filter_map(|t| {
+        let text = std::fs::read_to_string(t.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanos.sum::<f64>() * 1e-6
 }
 
 /// Most memory this process has held [MB]; 0 where the system does not say.

@@ -8,7 +8,7 @@
 //! `Auto` takes (see [`Navigation`]). Layers of tiles are voxelized in parallel, each by one thread, from triangles
 //! sorted into layers beforehand, so that no voxel is shared between threads.
 
-use super::sat::{Prepared, integers, least, most, slack, voxel_range};
+use super::sat::{Bounds, LANES, Prepared, integers, least, most, slack, voxel_range};
 use super::{EMPTY, Grid, Navigation, Stats, TILE, Tile};
 use crate::mesh::Mesh;
 use crate::par;
@@ -53,8 +53,12 @@ struct Scale {
 }
 
 impl Scale {
+    #[inline(always)]
     fn corners(&self, mesh: &Mesh, t: usize) -> [[f64; 3]; 3] {
-        mesh.corners(t).map(|p| ((p - self.origin) * self.inv).to_array())
+        let ([i, j, k], positions) = (mesh.triangles()[t], mesh.positions());
+        let at = |v: u32| (positions[v as usize] - self.origin) * self.inv;
+        let (a, b, c) = (at(i), at(j), at(k));
+        [[a.x, b.x, c.x], [a.y, b.y, c.y], [a.z, b.z, c.z]]
     }
 
     fn z(&self, mesh: &Mesh, vertex: u32) -> f64 {
@@ -191,6 +195,12 @@ fn assemble(parts: Vec<Part>, tile_count: usize) -> Surface {
     Surface { directory, tiles, stats }
 }
 
+/// Whether the box of the triangle is at most 8 voxels long in x and one block of lanes in y and z.
+#[inline(always)]
+fn is_small(p: &Prepared) -> bool {
+    p.last[0] < 8 && p.last[1] < LANES as i32 && p.last[2] < LANES as i32
+}
+
 /// The tiles of one layer while it is being voxelized.
 struct Part {
     /// Place of each tile of the layer in `tiles`, or [`EMPTY`].
@@ -202,8 +212,8 @@ struct Part {
     /// First and last voxel layer of this part.
     first_k: i32,
     last_k: i32,
-    /// Bounds of i for each row of the triangle at hand, kept to avoid allocation.
-    rows: Vec<(f64, f64)>,
+    /// Bounds of i for each block of rows of the triangle at hand, kept to avoid allocation.
+    rows: Vec<Bounds>,
 }
 
 impl Part {
@@ -221,10 +231,12 @@ impl Part {
     }
 
     /// Marks the voxels of this part that the triangle meets.
+    #[inline(always)]
     fn mark(&mut self, p: &Prepared, navigation: Navigation) {
         let k_first = (self.first_k - p.base[2]).max(0);
         let k_last = (self.last_k - p.base[2]).min(p.last[2]);
         match navigation {
+            Navigation::Auto | Navigation::Solved if is_small(p) => self.mark_small(p, k_first, k_last),
             Navigation::Auto | Navigation::Solved => self.mark_solved(p, k_first, k_last),
             Navigation::First => self.mark_first(p, k_first, k_last),
             Navigation::Second => self.mark_second(p, k_first, k_last),
@@ -232,29 +244,115 @@ impl Part {
         }
     }
 
+    /// Solves both ends of each column of a triangle that [`is_small`]: one block of rows for each layer, marked as
+    /// the words of at most four tiles.
+    #[inline(always)]
+    fn mark_small(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
+        let (rows, layers) = (p.bounds_xy(0), p.bounds_xz(0));
+        let (j_first, j_last) = p.rows(0);
+        let [x, y] = [p.base[0] as usize, p.base[1] as usize];
+        for k in k_first..=k_last {
+            let layer = k as usize % LANES;
+            let (mut lo, mut hi) = p.bounds_plane(0, k);
+            for l in 0..LANES {
+                lo[l] = most(most(layers.0[layer], rows.0[l]), lo[l]);
+                hi[l] = least(least(layers.1[layer], rows.1[l]), hi[l]);
+            }
+            let (first, last) = integers((lo, hi));
+            // Row j of the block is byte j; what passes the end of the first tile along x goes to the second.
+            let (mut here, mut next) = (0, 0);
+            for l in 0..LANES {
+                let row = l as i32;
+                let met = first[l] <= last[l] && j_first[layer] <= row && row <= j_last[layer];
+                let run = (2u64 << (last[l] & 7)).wrapping_sub(1 << (first[l] & 7));
+                let run = if met { run << (x % 8) } else { 0 };
+                here |= (run & 0xff) << (8 * l);
+                next |= (run >> 8) << (8 * l);
+                self.stats.hits += if met { (last[l] - first[l] + 1) as u64 } else { 0 };
+            }
+            self.stats.columns += (j_last[layer] - j_first[layer] + 1).max(0) as u64;
+            let z = (p.base[2] + k - self.first_k) as usize;
+            self.set_block(x / 8, y, z, here);
+            if next != 0 {
+                self.set_block(x / 8 + 1, y, z, next);
+            }
+        }
+    }
+
+    /// Marks rows y, y + 1, … of the tiles at `tile_x`, a byte of `block` each.
+    #[inline(always)]
+    fn set_block(&mut self, tile_x: usize, y: usize, z: usize, block: u64) {
+        let word = u128::from(block) << (8 * (y % 8));
+        let row = (z / 8) * self.width[1] + y / 8;
+        if word as u64 != 0 {
+            self.set_word(row * self.width[0] + tile_x, z % 8, word as u64);
+        }
+        if word >> 64 != 0 {
+            self.set_word((row + 1) * self.width[0] + tile_x, z % 8, (word >> 64) as u64);
+        }
+    }
+
+    /// Marks the voxels of `bits` in a word of the tile at `place` of the directory.
+    #[inline(always)]
+    fn set_word(&mut self, place: usize, word: usize, bits: u64) {
+        let slot = &mut self.directory[place];
+        if *slot == EMPTY {
+            *slot = self.tiles.len() as u32;
+            self.tiles.push([0; 8]);
+        }
+        self.tiles[*slot as usize][word] |= bits;
+    }
+
     /// Solves both ends of each column.
     fn mark_solved(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
         let mut rows = core::mem::take(&mut self.rows);
         rows.clear();
-        rows.extend((0..=p.last[1]).map(|j| p.bounds_xy(j)));
-        for k in k_first..=k_last {
+        rows.extend((0..=p.last[1]).step_by(LANES).map(|j| p.bounds_xy(j)));
+        let mut k = k_first;
+        while k <= k_last {
             let (j_first, j_last) = p.rows(k);
-            if j_first > j_last {
-                continue;
+            let layers = p.bounds_xz(k);
+            for l in 0..LANES.min((k_last - k + 1) as usize) {
+                self.mark_layer(p, &rows, k + l as i32, (layers.0[l], layers.1[l]), j_first[l], j_last[l]);
             }
-            let layer = p.bounds_xz(k);
-            self.stats.columns += (j_last - j_first + 1) as u64;
-            for j in j_first..=j_last {
-                let row = rows[j as usize];
-                let plane = p.bounds_plane(j, k);
-                let bounds = (most(layer.0, most(row.0, plane.0)), least(layer.1, least(row.1, plane.1)));
-                let (first, last) = integers(bounds);
-                if first <= last {
-                    self.set(p, first, last, j, k);
-                }
-            }
+            k += LANES as i32;
         }
         self.rows = rows;
+    }
+
+    /// Marks the columns `j_first..=j_last` of layer `k`.
+    #[inline(always)]
+    fn mark_layer(
+        &mut self,
+        p: &Prepared,
+        rows: &[Bounds],
+        k: i32,
+        layer: (f64, f64),
+        j_first: i32,
+        j_last: i32,
+    ) {
+        if j_first > j_last {
+            return;
+        }
+        self.stats.columns += (j_last - j_first + 1) as u64;
+        let mut block = j_first as usize / LANES;
+        while block <= j_last as usize / LANES {
+            let start = (block * LANES) as i32;
+            let (mut lo, mut hi) = p.bounds_plane(start, k);
+            let row = &rows[block];
+            for l in 0..LANES {
+                lo[l] = most(most(layer.0, row.0[l]), lo[l]);
+                hi[l] = least(least(layer.1, row.1[l]), hi[l]);
+            }
+            let (first, last) = integers((lo, hi));
+            for j in j_first.max(start)..=j_last.min(start + LANES as i32 - 1) {
+                let l = (j - start) as usize % LANES;
+                if first[l] <= last[l] {
+                    self.set(p, first[l], last[l], j, k);
+                }
+            }
+            block += 1;
+        }
     }
 
     /// Tests every voxel between the column's lowest and highest point of the plane.
@@ -296,12 +394,13 @@ impl Part {
     ) {
         for k in k_first..=k_last {
             let (j_first, j_last) = p.rows(k);
-            for j in j_first..=j_last {
+            for j in j_first[0]..=j_last[0] {
                 let (lo, hi) = p.bounds_plane(j, k);
-                let (first, last) = integers((most(lo, 0.0), least(hi, f64::from(p.last[0]))));
+                let within = (lo.map(|x| most(x, 0.0)), hi.map(|x| least(x, f64::from(p.last[0]))));
+                let (first, last) = integers(within);
                 self.stats.columns += 1;
-                if first <= last {
-                    column(self, first, last, j, k);
+                if first[0] <= last[0] {
+                    column(self, first[0], last[0], j, k);
                 }
             }
         }
@@ -336,12 +435,7 @@ impl Part {
             if tile == last_tile {
                 mask &= 0xff >> (7 - x1 % 8);
             }
-            let slot = &mut self.directory[row + tile];
-            if *slot == EMPTY {
-                *slot = self.tiles.len() as u32;
-                self.tiles.push([0; 8]);
-            }
-            self.tiles[*slot as usize][word] |= mask << shift;
+            self.set_word(row + tile, word, mask << shift);
             if tile == last_tile {
                 return;
             }
