@@ -12,12 +12,12 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// Stage names and when they began.
-struct Stages(Mutex<Vec<(&'static str, Instant)>>);
+struct Stages(Mutex<Vec<(&'static str, Instant, f64)>>);
 
 impl Progress for Stages {
     fn stage(&self, name: &'static str, _steps: u64) {
         if let Ok(mut stages) = self.0.lock() {
-            stages.push((name, Instant::now()));
+            stages.push((name, Instant::now(), cpu_ms()));
         }
     }
     fn advance(&self, _steps: u64) {}
@@ -64,15 +64,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut best: Option<(f64, String, Voxmap)> = None;
         for _ in 0..5 {
             let stages = Stages(Mutex::new(Vec::new()));
-            let start = Instant::now();
+            let (start, cpu_start) = (Instant::now(), cpu_ms());
             let voxmap = Voxmap::build_with(mesh, *voxel, &params, &stages)?;
             let end = Instant::now();
             let total = (end - start).as_secs_f64() * 1e3;
             let mut list = stages.0.into_inner()?;
-            list.push(("", end));
-            let text = std::iter::once(("sort", start, list[0].1))
-                .chain(list.windows(2).map(|w| (w[0].0, w[0].1, w[1].1)))
-                .map(|(n, a, b)| format!("{n} {:.1}", (b - a).as_secs_f64() * 1e3))
+            list.push(("", end, cpu_ms()));
+            let text = std::iter::once(("sort", start, list[0].1, list[0].2 - cpu_start))
+                .chain(list.windows(2).map(|w| (w[0].0, w[0].1, w[1].1, w[1].2 - w[0].2)))
+                .map(|(n, a, b, cpu)| format!("{n} {:.1} [{cpu:.1}]", (b - a).as_secs_f64() * 1e3))
                 .collect::<Vec<_>>()
                 .join(", ");
             if best.as_ref().is_none_or(|b| total < b.0) {

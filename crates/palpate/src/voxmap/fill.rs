@@ -2,7 +2,7 @@
 //!
 //! Based on: Sagardia, Hulin, Preusche, Hirzinger, 2008, sec. 3.2 "Layering" [sagardia08]: flood fill with a
 //! last-in-first-out stack from a corner of the grid.
-//! Differs: the stack holds tiles. A tile without surface is filled at once; within the others all 512 voxels
+//! Differs: the stack holds tiles. Runs of tiles without surface are filled at once; within the others all 512 voxels
 //! spread together, a word at a time. Voxels are neighbours across faces, edges and corners (26): the corner that
 //! two free voxels share is touched by no triangle, so both are on the same side of the surface, and a face rule
 //! would call the diagonal tips of narrow gaps inside.
@@ -112,7 +112,7 @@ pub(super) fn fill(
         pops: 0,
     };
     // The corner voxel is free: the padding is wider than what the surface can touch.
-    flood.enter(0, 0, &[1], OUTSIDE);
+    flood.enter(0, 0, &[1]);
     flood.run(OUTSIDE, progress)?;
 
     // What remains is inside, region by region.
@@ -126,7 +126,7 @@ pub(super) fn fill(
     for t in 0..flood.directory.len() {
         while let Some(seed) = flood.first_free(t) {
             regions += 1;
-            flood.enter(t, 0, &seed, INSIDE);
+            flood.enter(t, 0, &seed);
             flood.run(INSIDE, progress)?;
         }
     }
@@ -182,11 +182,10 @@ impl Flood {
 
     /// Lets the flood into tile `t` at the voxels `seeds` of the words from `first`, as far as they are free.
     #[inline(always)]
-    fn enter(&mut self, t: usize, first: usize, seeds: &[u64], label: u32) {
+    fn enter(&mut self, t: usize, first: usize, seeds: &[u64]) {
         let entry = self.directory[t];
         if entry == EMPTY {
             if seeds.iter().any(|s| *s != 0) {
-                self.directory[t] = label;
                 self.stack.push(t);
             }
         } else if entry < INSIDE {
@@ -212,19 +211,54 @@ impl Flood {
             if self.pops.is_multiple_of(POPS_PER_CHECK) && progress.cancelled() {
                 return Err(BuildError::Cancelled);
             }
-            let entry = self.directory[t];
-            if entry == label {
-                self.spread_from(t, &[u64::MAX; 8], label);
-            } else {
-                let place = entry as usize;
-                self.queued[place] = false;
-                let mut tile = self.reached[place];
-                spread(&mut tile, &self.blocked[place]);
-                self.reached[place] = tile;
-                self.spread_from(t, &tile, label);
+            match self.directory[t] {
+                EMPTY => self.fill_run(t, label),
+                // Filled as part of a run since it was pushed.
+                OUTSIDE | INSIDE => {}
+                place => {
+                    let place = place as usize;
+                    self.queued[place] = false;
+                    let mut tile = self.reached[place];
+                    spread(&mut tile, &self.blocked[place]);
+                    self.reached[place] = tile;
+                    self.spread_from(t, &tile, label);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Fills the run of empty tiles along x that holds tile `t`, and lets the flood into all tiles around the run.
+    fn fill_run(&mut self, t: usize, label: u32) {
+        let [nx, ny, nz] = self.dims;
+        let (x, y, z) = (t % nx, t / nx % ny, t / (nx * ny));
+        let row = &mut self.directory[t - x..t - x + nx];
+        let first = (0..x).rev().find(|&i| row[i] != EMPTY).map_or(0, |i| i + 1);
+        let end = (x..nx).find(|&i| row[i] != EMPTY).unwrap_or(nx);
+        row[first..end].fill(label);
+        for dz in range(z, nz) {
+            for dy in range(y, ny) {
+                let row = (t - x).wrapping_add_signed((dz * ny as isize + dy) * nx as isize);
+                let mut after_empty = false;
+                for i in first.saturating_sub(1)..(end + 1).min(nx) {
+                    let entry = self.directory[row + i];
+                    // Of empty neighbours the first is enough: its run has the others.
+                    if entry == EMPTY && !after_empty {
+                        self.stack.push(row + i);
+                    }
+                    after_empty = entry == EMPTY;
+                    if entry < INSIDE {
+                        let dx = isize::from(i >= end) - isize::from(i < first);
+                        let word = shifted_y(shifted_x(u64::MAX, dx), dy);
+                        match dz {
+                            0 => self.enter(row + i, 0, &[word; 8]),
+                            1 => self.enter(row + i, 0, &[word]),
+                            _ => self.enter(row + i, 7, &[word]),
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Lets the flood from the reached voxels of `tile`, at place `t`, into its 26 neighbours.
@@ -232,7 +266,6 @@ impl Flood {
     fn spread_from(&mut self, t: usize, tile: &Tile, label: u32) {
         let [nx, ny, nz] = self.dims;
         let (x, y, z) = (t % nx, t / nx % ny, t / (nx * ny));
-        let range = |i: usize, n: usize| -((i > 0) as isize)..=((i + 1 < n) as isize);
         for dz in range(z, nz) {
             for dy in range(y, ny) {
                 let row = t.wrapping_add_signed((dz * ny as isize + dy) * nx as isize);
@@ -244,14 +277,20 @@ impl Flood {
                     }
                     let across = |w: u64| shifted_y(shifted_x(w, dx), dy);
                     match dz {
-                        0 => self.enter(to, 0, &along_z(&tile.map(across)), label),
-                        1 => self.enter(to, 0, &[across(tile[7])], label),
-                        _ => self.enter(to, 7, &[across(tile[0])], label),
+                        0 => self.enter(to, 0, &along_z(&tile.map(across))),
+                        1 => self.enter(to, 0, &[across(tile[7])]),
+                        _ => self.enter(to, 7, &[across(tile[0])]),
                     }
                 }
             }
         }
     }
+}
+
+/// Directions along one axis that stay within `0..n` from `i`.
+#[inline(always)]
+fn range(i: usize, n: usize) -> core::ops::RangeInclusive<isize> {
+    -isize::from(i > 0)..=isize::from(i + 1 < n)
 }
 
 /// The voxels of the tile in direction `dx` that are neighbours along x of voxels of `w`.
