@@ -15,6 +15,7 @@ mod fill;
 mod layers;
 mod memory;
 mod sat;
+mod small;
 mod voxelize;
 
 pub use fill::FillReport;

@@ -12,7 +12,7 @@
 //! Rounding: the triangle is moved by at most `slack` voxels by the change to voxel units, and every bound carries
 //! an error of a few units in the last place of its largest term. All bounds are widened by more than both, so a
 //! touched voxel is never missed. A voxel that passes is touched once it is grown by 1e-4 voxel on each side
-//! (in fact by less than 1e-9 below 10^5 voxels a side).
+//! (in fact by 2e-5 for small triangles, see `small.rs`, and by less than 1e-9 for others below 10^5 voxels a side).
 //!
 //! | here | paper |
 //! |---|---|
@@ -22,7 +22,7 @@
 //! | `plane_*` | n |
 
 /// A voxel index as a bound: beyond every real one.
-const UNBOUNDED: f64 = 1e30;
+pub(super) const UNBOUNDED: f64 = 1e30;
 
 /// Share of an axis' length below which its solved component counts as zero [1].
 /// Larger: real conditions are dropped and voxels added. Smaller: quotients lose all their digits.
@@ -54,8 +54,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    const EVERYTHING: Self = Self { lo: [-UNBOUNDED; 3], hi: [UNBOUNDED; 3], slope: [0.0; 3] };
-
     /// The axes of the edges `f` from corner e to e + 1, as (solved, other) coordinates [voxel].
     #[inline(always)]
     fn new(s: [f64; 3], t: [f64; 3], fs: [f64; 3], ft: [f64; 3], slack: f64) -> Self {
@@ -136,24 +134,69 @@ fn round_down(x: f64) -> i32 {
     sum.to_bits() as i32 - i32::from(sum - TO_INTEGER > x)
 }
 
-/// A triangle prepared for tests against voxels, in local voxel indices (0 is the first voxel of its box).
+/// The voxels of a triangle's box, within the grid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prepared {
-    /// Grid index of local voxel 0.
+pub(super) struct Span {
+    /// Grid index of the first voxel: index 0 of the box.
     pub(super) base: [i32; 3],
-    /// Largest local index on each axis; the box of the triangle within the grid.
+    /// Largest index within the box on each axis.
     pub(super) last: [i32; 3],
-    /// Cross axes in the yz plane, solved for j at k.
-    yz: Lines,
-    /// Cross axes in the xy plane, solved for i at j.
-    xy: Lines,
-    /// Cross axes in the xz plane, solved for i at k.
-    xz: Lines,
-    /// The normal, solved for i at (j, k): `plane_lo + (plane_k * k + plane_j * j) ..=`.
-    plane_lo: f64,
-    plane_hi: f64,
-    plane_j: f64,
-    plane_k: f64,
+}
+
+impl Span {
+    /// The box of a triangle in grid units [voxel], `corners[axis][corner]`, and its corners relative to the box;
+    /// `None` when it misses the grid.
+    #[inline(always)]
+    pub(super) fn new(
+        mut corners: [[f64; 3]; 3],
+        dims: [u32; 3],
+        slack: f64,
+    ) -> Option<(Self, [[f64; 3]; 3])> {
+        let (mut base, mut last) = ([0; 3], [0; 3]);
+        for axis in 0..3 {
+            let [a, b, c] = corners[axis];
+            let (min, max) = (least(a, least(b, c)), most(a, most(b, c)));
+            let (first, end) = voxel_range(min, max, slack, dims[axis])?;
+            base[axis] = first;
+            last[axis] = end - first;
+            let origin = f64::from(first);
+            corners[axis] = [a - origin, b - origin, c - origin];
+        }
+        Some((Self { base, last }, corners))
+    }
+}
+
+/// The thirteen axes of a triangle, solved; all indices are relative to its box.
+pub(super) trait Axes {
+    /// The coordinate axes.
+    fn span(&self) -> &Span;
+    /// Bounds of j from the cross axes in the yz plane at layer `k`.
+    fn shadow(&self, k: i32) -> (f64, f64);
+    /// Bounds of i from the cross axes in the xy plane at row `j`.
+    fn row(&self, j: i32) -> (f64, f64);
+    /// Bounds of i from the cross axes in the xz plane at layer `k`.
+    fn layer(&self, k: i32) -> (f64, f64);
+    /// Bounds of i from the normal over the pixel (j, k).
+    fn plane(&self, j: i32, k: i32) -> (f64, f64);
+
+    /// Whether the voxel passes the six cross axes that involve x.
+    fn edges_pass(&self, i: i32, j: i32, k: i32) -> bool {
+        within(self.row(j), i) && within(self.layer(k), i)
+    }
+
+    /// Whether the triangle meets the closed voxel.
+    fn touches(&self, i: i32, j: i32, k: i32) -> bool {
+        within(self.shadow(k), j) && within(self.plane(j, k), i) && self.edges_pass(i, j, k)
+    }
+}
+
+fn within((lo, hi): (f64, f64), i: i32) -> bool {
+    lo <= f64::from(i) && f64::from(i) <= hi
+}
+
+/// First and last integer of the interval within `0..=last`.
+pub(super) fn range_of((lo, hi): (f64, f64), last: i32) -> core::ops::RangeInclusive<i32> {
+    round_up(most(lo, 0.0))..=round_down(least(hi, f64::from(last)))
 }
 
 /// How far the change to voxel units may move a vertex, and more, in a grid of at most `largest_dim` voxels a side.
@@ -171,59 +214,38 @@ pub(super) fn voxel_range(min: f64, max: f64, slack: f64, dim: u32) -> Option<(i
     (lo <= highest && hi >= 0.0 && first <= last).then_some((first, last))
 }
 
+/// A triangle of any size prepared for tests against the voxels of its box.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prepared {
+    pub(super) span: Span,
+    /// Cross axes in the yz plane, solved for j at k.
+    yz: Lines,
+    /// Cross axes in the xy plane, solved for i at j.
+    xy: Lines,
+    /// Cross axes in the xz plane, solved for i at k.
+    xz: Lines,
+    /// The normal, solved for i at (j, k): `plane_lo + (plane_k * k + plane_j * j) ..=`.
+    plane_lo: f64,
+    plane_hi: f64,
+    plane_j: f64,
+    plane_k: f64,
+}
+
 impl Prepared {
-    /// Prepares a triangle given in grid units [voxel], `corners[axis][corner]`; `None` when its box misses the grid.
-    #[inline(always)]
-    pub(super) fn new(corners: [[f64; 3]; 3], dims: [u32; 3], slack: f64) -> Option<Self> {
-        let mut base = [0; 3];
-        let mut last = [0; 3];
-        let mut v = corners;
-        let mut f = corners;
-        for axis in 0..3 {
-            let [a, b, c] = corners[axis];
-            let (min, max) = (least(a, least(b, c)), most(a, most(b, c)));
-            let (first, end) = voxel_range(min, max, slack, dims[axis])?;
-            base[axis] = first;
-            last[axis] = end - first;
-            let origin = f64::from(first);
-            let [a, b, c] = [a - origin, b - origin, c - origin];
-            v[axis] = [a, b, c];
-            f[axis] = [b - a, c - b, a - c];
-        }
-        let [x, y, z] = v;
-        let [fx, fy, fz] = f;
+    /// Prepares the triangle `v[axis][corner]` in the coordinates of its box [voxel].
+    pub(super) fn new(span: Span, v: &[[f64; 3]; 3], slack: f64) -> Self {
+        let [x, y, z] = *v;
+        let [fx, fy, fz] = v.map(|[a, b, c]| [b - a, c - b, a - c]);
         let mut this = Self {
-            base,
-            last,
-            yz: Lines::EVERYTHING,
-            xy: Lines::EVERYTHING,
-            xz: Lines::EVERYTHING,
+            span,
+            yz: Lines::new(y, z, fy, fz, slack),
+            xy: Lines::new(x, y, fx, fy, slack),
+            xz: Lines::new(x, z, fx, fz, slack),
             plane_lo: -UNBOUNDED,
             plane_hi: UNBOUNDED,
             plane_j: 0.0,
             plane_k: 0.0,
         };
-        // A triangle within one layer of voxels touches those that its shadow on the layer touches; within one
-        // column, all of its box, since it is connected.
-        match last.map(|l| l == 0) {
-            [false, false, false] => {}
-            [true, false, false] => {
-                this.yz = Lines::new(y, z, fy, fz, slack);
-                return Some(this);
-            }
-            [false, true, false] => {
-                this.xz = Lines::new(x, z, fx, fz, slack);
-                return Some(this);
-            }
-            [false, false, true] => {
-                this.xy = Lines::new(x, y, fx, fy, slack);
-                return Some(this);
-            }
-            _ => return Some(this),
-        }
-        this.yz = Lines::new(y, z, fy, fz, slack);
-        this.xy = Lines::new(x, y, fx, fy, slack);
-        this.xz = Lines::new(x, z, fx, fz, slack);
         let mut n =
             [fy[0] * fz[1] - fz[0] * fy[1], fz[0] * fx[1] - fx[0] * fz[1], fx[0] * fy[1] - fy[0] * fx[1]];
         if n[0] < 0.0 {
@@ -234,7 +256,7 @@ impl Prepared {
         if n[0] > PARALLEL * length && length > NO_LENGTH {
             // Besides the common slack: the normal of a needle is a small difference of large products, and its
             // error does not shrink with it. No edge is longer than the box.
-            let size = f64::from(last[0].max(last[1]).max(last[2]) + 1);
+            let size = f64::from(span.last[0].max(span.last[1]).max(span.last[2]) + 1);
             let wide = slack * (length + size * size);
             let d = n[0] * x[0] + n[1] * y[0] + n[2] * z[0];
             let inv = 1.0 / n[0];
@@ -243,25 +265,25 @@ impl Prepared {
             this.plane_j = -n[1] * inv;
             this.plane_k = -n[2] * inv;
         }
-        Some(this)
+        this
     }
 
     /// First and last row j that the triangle's shadow on the yz plane meets at layers `k`, `k + 1`, ….
     #[inline(always)]
     pub(super) fn rows(&self, k: i32) -> ([i32; LANES], [i32; LANES]) {
-        integers(self.yz.bounds(f64::from(k), f64::from(self.last[1])))
+        integers(self.yz.bounds(f64::from(k), f64::from(self.span.last[1])))
     }
 
     /// Bounds of i from the box and the edges' axes in the xy plane at rows `j`, `j + 1`, ….
     #[inline(always)]
     pub(super) fn bounds_xy(&self, j: i32) -> Bounds {
-        self.xy.bounds(f64::from(j), f64::from(self.last[0]))
+        self.xy.bounds(f64::from(j), f64::from(self.span.last[0]))
     }
 
     /// Bounds of i from the box and the edges' axes in the xz plane at layers `k`, `k + 1`, ….
     #[inline(always)]
     pub(super) fn bounds_xz(&self, k: i32) -> Bounds {
-        self.xz.bounds(f64::from(k), f64::from(self.last[0]))
+        self.xz.bounds(f64::from(k), f64::from(self.span.last[0]))
     }
 
     /// Bounds of i from the plane of the triangle over the pixels (j, k), (j + 1, k), ….
@@ -276,23 +298,26 @@ impl Prepared {
         }
         (lo, hi)
     }
+}
 
-    /// Whether the voxel passes the six edge axes that involve x.
-    #[inline]
-    pub(super) fn edges_pass(&self, i: i32, j: i32, k: i32) -> bool {
-        inside(self.bounds_xy(j), i) && inside(self.bounds_xz(k), i)
+impl Axes for Prepared {
+    fn span(&self) -> &Span {
+        &self.span
     }
-
-    /// Whether the triangle meets the closed voxel: all thirteen axes.
-    #[inline]
-    pub(super) fn touches(&self, i: i32, j: i32, k: i32) -> bool {
-        let (first, last) = self.rows(k);
-        (first[0]..=last[0]).contains(&j) && inside(self.bounds_plane(j, k), i) && self.edges_pass(i, j, k)
+    fn shadow(&self, k: i32) -> (f64, f64) {
+        first_lane(self.yz.bounds(f64::from(k), f64::from(self.span.last[1])))
+    }
+    fn row(&self, j: i32) -> (f64, f64) {
+        first_lane(self.bounds_xy(j))
+    }
+    fn layer(&self, k: i32) -> (f64, f64) {
+        first_lane(self.bounds_xz(k))
+    }
+    fn plane(&self, j: i32, k: i32) -> (f64, f64) {
+        first_lane(self.bounds_plane(j, k))
     }
 }
 
-/// Whether index `i` lies within the first lane.
-#[inline]
-fn inside((lo, hi): Bounds, i: i32) -> bool {
-    lo[0] <= f64::from(i) && f64::from(i) <= hi[0]
+fn first_lane((lo, hi): Bounds) -> (f64, f64) {
+    (lo[0], hi[0])
 }

@@ -8,12 +8,15 @@
 //! `Auto` takes (see [`Navigation`]). Layers of tiles are voxelized in parallel, each by one thread, from triangles
 //! sorted into layers beforehand, so that no voxel is shared between threads.
 
-use super::sat::{Bounds, LANES, Prepared, integers, least, most, slack, voxel_range};
+use super::sat::{Axes, Bounds, LANES, Prepared, Span, integers, least, most, range_of, slack, voxel_range};
+use super::small::{INDICES, SMALL, Small};
 use super::{EMPTY, Grid, Navigation, Stats, TILE, Tile};
 use crate::mesh::Mesh;
 use crate::par;
 use crate::progress::Progress;
+use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering};
+use glam::{Vec4, Vec4Swizzles};
 
 /// Triangles sorted into layers as one piece of work.
 /// Larger: too few pieces for many threads. Smaller: the table of pieces times layers outgrows the lists.
@@ -22,6 +25,9 @@ const SORT_PIECE: usize = 8192;
 /// Layer entries allowed per triangle before layers are made thicker.
 /// Larger: lists of long triangles fill memory. Smaller: fewer layers to share between threads.
 const ENTRIES_PER_TRIANGLE: u64 = 4;
+
+/// Triangles whose corners are fetched together, so that the processor waits for memory once for all of them.
+const BATCH: usize = 8;
 
 /// The surface tiles of a mesh: `directory` holds a tile's place in `tiles`, or [`EMPTY`].
 #[derive(Clone, Debug)]
@@ -94,9 +100,15 @@ pub(super) fn surface(
         let mut part = Part::new([tx, ty, tile_layers], first_tile, grid.dims[2]);
         for piece in &sorted {
             let (a, b) = (piece.starts[layer] as usize, piece.starts[layer + 1] as usize);
-            for &t in &piece.ids[a..b] {
-                if let Some(p) = Prepared::new(scale.corners(mesh, t as usize), grid.dims, slack) {
-                    part.mark(&p, navigation);
+            for batch in piece.ids[a..b].chunks(BATCH) {
+                let mut corners = [[[0.0; 3]; 3]; BATCH];
+                for (c, &t) in corners.iter_mut().zip(batch) {
+                    *c = scale.corners(mesh, t as usize);
+                }
+                for c in &corners[..batch.len()] {
+                    if let Some((span, v)) = Span::new(*c, grid.dims, slack) {
+                        part.mark(span, &v, slack, navigation);
+                    }
                 }
             }
         }
@@ -195,12 +207,6 @@ fn assemble(parts: Vec<Part>, tile_count: usize) -> Surface {
     Surface { directory, tiles, stats }
 }
 
-/// Whether the box of the triangle is at most 8 voxels long in x and one block of lanes in y and z.
-#[inline(always)]
-fn is_small(p: &Prepared) -> bool {
-    p.last[0] < 8 && p.last[1] < LANES as i32 && p.last[2] < LANES as i32
-}
-
 /// The tiles of one layer while it is being voxelized.
 struct Part {
     /// Place of each tile of the layer in `tiles`, or [`EMPTY`].
@@ -232,49 +238,96 @@ impl Part {
 
     /// Marks the voxels of this part that the triangle meets.
     #[inline(always)]
-    fn mark(&mut self, p: &Prepared, navigation: Navigation) {
-        let k_first = (self.first_k - p.base[2]).max(0);
-        let k_last = (self.last_k - p.base[2]).min(p.last[2]);
-        match navigation {
-            Navigation::Auto | Navigation::Solved if is_small(p) => self.mark_small(p, k_first, k_last),
-            Navigation::Auto | Navigation::Solved => self.mark_solved(p, k_first, k_last),
-            Navigation::First => self.mark_first(p, k_first, k_last),
-            Navigation::Second => self.mark_second(p, k_first, k_last),
-            Navigation::Box => self.mark_box(p, k_first, k_last),
+    fn mark(&mut self, span: Span, v: &[[f64; 3]; 3], slack: f64, navigation: Navigation) {
+        let first = (self.first_k - span.base[2]).max(0);
+        let last = (self.last_k - span.base[2]).min(span.last[2]);
+        let solved = matches!(navigation, Navigation::Auto | Navigation::Solved);
+        if !Small::fits(&span) {
+            let p = Prepared::new(span, v, slack);
+            if solved {
+                self.mark_solved(&p, first, last)
+            } else {
+                self.mark_tested(&p, first, last, navigation)
+            }
+        } else if !solved {
+            self.mark_tested(&Small::new(span, v, slack), first, last, navigation);
+        } else if Small::fills(&span) {
+            self.mark_span(&span, first, last);
+        } else {
+            self.mark_small(&Small::new(span, v, slack), first, last);
         }
     }
 
-    /// Solves both ends of each column of a triangle that [`is_small`]: one block of rows for each layer, marked as
-    /// the words of at most four tiles.
-    #[inline(always)]
-    fn mark_small(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        let (rows, layers) = (p.bounds_xy(0), p.bounds_xz(0));
-        let (j_first, j_last) = p.rows(0);
-        let [x, y] = [p.base[0] as usize, p.base[1] as usize];
+    fn mark_tested(&mut self, p: &impl Axes, k_first: i32, k_last: i32, navigation: Navigation) {
+        match navigation {
+            Navigation::First => self.mark_first(p, k_first, k_last),
+            Navigation::Second => self.mark_second(p, k_first, k_last),
+            _ => self.mark_box(p, k_first, k_last),
+        }
+    }
+
+    /// Marks the whole box of a triangle.
+    fn mark_span(&mut self, span: &Span, k_first: i32, k_last: i32) {
         for k in k_first..=k_last {
-            let layer = k as usize % LANES;
-            let (mut lo, mut hi) = p.bounds_plane(0, k);
-            for l in 0..LANES {
-                lo[l] = most(most(layers.0[layer], rows.0[l]), lo[l]);
-                hi[l] = least(least(layers.1[layer], rows.1[l]), hi[l]);
+            for j in 0..=span.last[1] {
+                self.stats.columns += 1;
+                self.set(span, 0, span.last[0], j, k);
             }
-            let (first, last) = integers((lo, hi));
-            // Row j of the block is byte j; what passes the end of the first tile along x goes to the second.
-            let (mut here, mut next) = (0, 0);
-            for l in 0..LANES {
-                let row = l as i32;
-                let met = first[l] <= last[l] && j_first[layer] <= row && row <= j_last[layer];
-                let run = (2u64 << (last[l] & 7)).wrapping_sub(1 << (first[l] & 7));
-                let run = if met { run << (x % 8) } else { 0 };
-                here |= (run & 0xff) << (8 * l);
-                next |= (run >> 8) << (8 * l);
-                self.stats.hits += if met { (last[l] - first[l] + 1) as u64 } else { 0 };
-            }
-            self.stats.columns += (j_last[layer] - j_first[layer] + 1).max(0) as u64;
-            let z = (p.base[2] + k - self.first_k) as usize;
-            self.set_block(x / 8, y, z, here);
-            if next != 0 {
-                self.set_block(x / 8 + 1, y, z, next);
+        }
+    }
+
+    /// Solves both ends of each column of a small triangle: four rows at a time, marked as words of the tiles.
+    #[inline(always)]
+    fn mark_small(&mut self, p: &Small, k_first: i32, k_last: i32) {
+        let span = &p.span;
+        let blocks = span.last[1] as usize / 4 + 1;
+        let mut rows = [(Vec4::ZERO, Vec4::ZERO); SMALL / 4];
+        for (row, indices) in rows.iter_mut().zip(INDICES).take(blocks) {
+            *row = p.columns4(indices);
+        }
+        let wide = span.last[0] >= 4;
+        let (x, y) = (span.base[0] as usize, span.base[1] as usize);
+        // Layers come four at a time too; the part may begin within the box.
+        for group in k_first as usize / 4..k_last as usize / 4 + 1 {
+            let (shadow, layers) = (p.rows4(INDICES[group % 2]), p.layers4(INDICES[group % 2]));
+            for lane in 0..4 {
+                let k = (4 * group + lane) as i32;
+                if k < k_first || k > k_last {
+                    continue;
+                }
+                let (j_lo, j_hi) = (Vec4::splat(shadow.0[lane]), Vec4::splat(shadow.1[lane]));
+                let (i_lo, i_hi) = (Vec4::splat(layers.0[lane]), Vec4::splat(layers.1[lane]));
+                // Row j of the box is byte j; what passes the end of the first tile along x goes to the second.
+                let (mut here, mut next) = (0u64, 0u64);
+                for block in 0..blocks {
+                    let js = INDICES[block];
+                    let met = js.cmpge(j_lo) & js.cmple(j_hi);
+                    self.stats.columns += u64::from(met.bitmask().count_ones());
+                    let (lo, hi) = p.plane4(js, k as f32);
+                    let lo = lo.max(rows[block].0).max(i_lo);
+                    let hi = Vec4::select(met, hi.min(rows[block].1).min(i_hi), Vec4::NEG_ONE);
+                    let ends = [
+                        (lo.xxxx(), hi.xxxx()),
+                        (lo.yyyy(), hi.yyyy()),
+                        (lo.zzzz(), hi.zzzz()),
+                        (lo.wwww(), hi.wwww()),
+                    ];
+                    for (row, (lo, hi)) in ends.into_iter().enumerate() {
+                        let mut run = (INDICES[0].cmpge(lo) & INDICES[0].cmple(hi)).bitmask();
+                        if wide {
+                            run |= (INDICES[1].cmpge(lo) & INDICES[1].cmple(hi)).bitmask() << 4;
+                        }
+                        let run = u64::from(run) << (x % 8);
+                        here |= (run & 0xff) << (32 * block + 8 * row);
+                        next |= (run >> 8) << (32 * block + 8 * row);
+                    }
+                }
+                self.stats.hits += u64::from(here.count_ones() + next.count_ones());
+                let z = (span.base[2] + k - self.first_k) as usize;
+                self.set_block(x / 8, y, z, here);
+                if next != 0 {
+                    self.set_block(x / 8 + 1, y, z, next);
+                }
             }
         }
     }
@@ -307,7 +360,7 @@ impl Part {
     fn mark_solved(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
         let mut rows = core::mem::take(&mut self.rows);
         rows.clear();
-        rows.extend((0..=p.last[1]).step_by(LANES).map(|j| p.bounds_xy(j)));
+        rows.extend((0..=p.span.last[1]).step_by(LANES).map(|j| p.bounds_xy(j)));
         let mut k = k_first;
         while k <= k_last {
             let (j_first, j_last) = p.rows(k);
@@ -348,7 +401,7 @@ impl Part {
             for j in j_first.max(start)..=j_last.min(start + LANES as i32 - 1) {
                 let l = (j - start) as usize % LANES;
                 if first[l] <= last[l] {
-                    self.set(p, first[l], last[l], j, k);
+                    self.set(&p.span, first[l], last[l], j, k);
                 }
             }
             block += 1;
@@ -356,77 +409,77 @@ impl Part {
     }
 
     /// Tests every voxel between the column's lowest and highest point of the plane.
-    fn mark_first(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        self.columns(p, k_first, k_last, |part, first, last, j, k| {
-            part.stats.sat_tests += (last - first + 1) as u64;
-            for i in first..=last {
+    fn mark_first(&mut self, p: &impl Axes, k_first: i32, k_last: i32) {
+        self.columns(p, k_first, k_last, |part, range, j, k| {
+            part.stats.sat_tests += (range.end() - range.start() + 1) as u64;
+            for i in range {
                 if p.edges_pass(i, j, k) {
-                    part.set(p, i, i, j, k);
+                    part.set(p.span(), i, i, j, k);
                 }
             }
         });
     }
 
     /// Tests from both ends of the column to the first hit and marks what lies between.
-    fn mark_second(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        self.columns(p, k_first, k_last, |part, first, last, j, k| {
+    fn mark_second(&mut self, p: &impl Axes, k_first: i32, k_last: i32) {
+        self.columns(p, k_first, k_last, |part, mut range, j, k| {
+            let last = *range.end();
             let mut tests = 0;
             let mut passes = |i: &i32| {
                 tests += 1;
                 p.edges_pass(*i, j, k)
             };
-            if let Some(low) = (first..=last).find(&mut passes) {
+            if let Some(low) = range.find(&mut passes) {
                 let high = (low + 1..=last).rev().find(&mut passes).unwrap_or(low);
-                part.set(p, low, high, j, k);
+                part.set(p.span(), low, high, j, k);
             }
             part.stats.sat_tests += tests;
         });
     }
 
-    /// Calls `column(self, first, last, j, k)` for the columns under the triangle's shadow, with the range of i
-    /// that its plane allows.
+    /// Calls `column(self, range, j, k)` for the columns under the triangle's shadow, with the range of i that its
+    /// plane allows, unless that is empty.
     fn columns(
         &mut self,
-        p: &Prepared,
+        p: &impl Axes,
         k_first: i32,
         k_last: i32,
-        column: impl Fn(&mut Self, i32, i32, i32, i32),
+        column: impl Fn(&mut Self, RangeInclusive<i32>, i32, i32),
     ) {
+        let last = p.span().last;
         for k in k_first..=k_last {
-            let (j_first, j_last) = p.rows(k);
-            for j in j_first[0]..=j_last[0] {
-                let (lo, hi) = p.bounds_plane(j, k);
-                let within = (lo.map(|x| most(x, 0.0)), hi.map(|x| least(x, f64::from(p.last[0]))));
-                let (first, last) = integers(within);
+            for j in range_of(p.shadow(k), last[1]) {
+                let range = range_of(p.plane(j, k), last[0]);
                 self.stats.columns += 1;
-                if first[0] <= last[0] {
-                    column(self, first[0], last[0], j, k);
+                if !range.is_empty() {
+                    column(self, range, j, k);
                 }
             }
         }
     }
 
     /// Tests every voxel of the triangle's box.
-    fn mark_box(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
+    fn mark_box(&mut self, p: &impl Axes, k_first: i32, k_last: i32) {
+        let last = p.span().last;
         for k in k_first..=k_last {
-            for j in 0..=p.last[1] {
+            for j in 0..=last[1] {
                 self.stats.columns += 1;
-                self.stats.sat_tests += p.last[0] as u64 + 1;
-                for i in 0..=p.last[0] {
+                self.stats.sat_tests += last[0] as u64 + 1;
+                for i in 0..=last[0] {
                     if p.touches(i, j, k) {
-                        self.set(p, i, i, j, k);
+                        self.set(p.span(), i, i, j, k);
                     }
                 }
             }
         }
     }
 
-    /// Marks the voxels `first..=last` of the row (j, k), all in the triangle's local indices.
+    /// Marks the voxels `first..=last` of the row (j, k), all relative to the triangle's box.
     #[inline]
-    fn set(&mut self, p: &Prepared, first: i32, last: i32, j: i32, k: i32) {
+    fn set(&mut self, span: &Span, first: i32, last: i32, j: i32, k: i32) {
         self.stats.hits += (last - first + 1) as u64;
-        let (x0, x1) = ((p.base[0] + first) as usize, (p.base[0] + last) as usize);
-        let (y, z) = ((p.base[1] + j) as usize, (p.base[2] + k - self.first_k) as usize);
+        let (x0, x1) = ((span.base[0] + first) as usize, (span.base[0] + last) as usize);
+        let (y, z) = ((span.base[1] + j) as usize, (span.base[2] + k - self.first_k) as usize);
         let row = ((z / 8) * self.width[1] + y / 8) * self.width[0];
         let (shift, word) = (8 * (y % 8), z % 8);
         let (mut tile, last_tile) = (x0 / 8, x1 / 8);
