@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None | Some("auto") => Navigation::Auto,
         Some("first") => Navigation::First,
         Some("second") => Navigation::Second,
+        Some("first-or-second") => Navigation::FirstOrSecond,
         Some("solved") => Navigation::Solved,
         Some("box") => Navigation::Box,
         Some(other) => return Err(format!("unknown navigation {other}").into()),

@@ -159,7 +159,13 @@ fn all_navigations_and_thread_counts_give_the_same_voxels() {
         };
         let reference = build(Navigation::Box, 1);
         assert!(reference.stats().surface_voxels > 300, "{name}");
-        for navigation in [Navigation::Auto, Navigation::First, Navigation::Second, Navigation::Solved] {
+        for navigation in [
+            Navigation::Auto,
+            Navigation::First,
+            Navigation::Second,
+            Navigation::FirstOrSecond,
+            Navigation::Solved,
+        ] {
             let map = build(navigation, 2);
             assert!(map.surface == reference.surface && map.directory == reference.directory, "{name}");
             assert_eq!(map.stats().hits, reference.stats().hits, "{name} {navigation:?}");
