@@ -6,6 +6,7 @@
 use super::*;
 use crate::mesh::{self, samples};
 use core::sync::atomic::{AtomicU32, Ordering};
+use glam::DVec3;
 
 /// Lattice steps in a voxel of the exact referee: the inflated referee grows by one step, 6e-5 voxel.
 const STEPS: i128 = 1 << 14;
