@@ -106,7 +106,7 @@ fn voxel_for_count(mesh: &Mesh, count: f64) -> f64 {
     voxel
 }
 
-/// Processor time of the threads alive [ms]; with a pool of its own (threads not 0) only the calling thread's.
+/// Processor time of the threads alive [ms]: for a pool of its own (threads not 0) it means little.
 fn cpu_ms() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let nanos = tasks.filter_map(|t| {

@@ -20,7 +20,7 @@ const SORT_PIECE: usize = 8192;
 const ENTRIES_PER_TRIANGLE: u64 = 4;
 
 /// Triangles whose corners are fetched together, so that the processor waits for memory once for all of them.
-const BATCH: usize = 8;
+const BATCH: usize = 16;
 
 /// The surface tiles of a mesh: `directory` holds a tile's place in `tiles`, or [`EMPTY`].
 #[derive(Clone, Debug)]
@@ -53,9 +53,8 @@ struct Scale {
 
 impl Scale {
     #[inline(always)]
-    fn corners(&self, mesh: &Mesh, t: usize) -> [[f64; 3]; 3] {
-        let ([i, j, k], positions) = (mesh.triangles()[t], mesh.positions());
-        let at = |v: u32| (positions[v as usize] - self.origin) * self.inv;
+    fn corners(&self, mesh: &Mesh, [i, j, k]: [u32; 3]) -> [[f64; 3]; 3] {
+        let at = |v: u32| (mesh.positions()[v as usize] - self.origin) * self.inv;
         let (a, b, c) = (at(i), at(j), at(k));
         [[a.x, b.x, c.x], [a.y, b.y, c.y], [a.z, b.z, c.z]]
     }
@@ -94,9 +93,13 @@ pub(super) fn surface(
         for piece in &sorted {
             let (a, b) = (piece.starts[layer] as usize, piece.starts[layer + 1] as usize);
             for batch in piece.ids[a..b].chunks(BATCH) {
+                let mut triangles = [[0; 3]; BATCH];
+                for (v, &t) in triangles.iter_mut().zip(batch) {
+                    *v = mesh.triangles()[t as usize];
+                }
                 let mut corners = [[[0.0; 3]; 3]; BATCH];
-                for (c, &t) in corners.iter_mut().zip(batch) {
-                    *c = scale.corners(mesh, t as usize);
+                for (c, &v) in corners.iter_mut().zip(&triangles[..batch.len()]) {
+                    *c = scale.corners(mesh, v);
                 }
                 for c in &corners[..batch.len()] {
                     if let Some((span, v)) = Span::new(*c, grid.dims, slack) {
