@@ -1,7 +1,7 @@
 //! Times the voxel map on the shapes of the generation bench.
 //!
-//! `cargo run --release -p palpate --example voxmap_timing [threads] [navigation]`; with the folder of the
-//! scanned models in `PALPATE_MODELS` it adds the bunny and the dragon.
+//! `cargo run --release -p palpate --example voxmap_timing [threads] [navigation] [case]`; with the folder of
+//! the scanned models in `PALPATE_MODELS` it adds the bunny and the dragon.
 #![expect(clippy::print_stdout, reason = "a program")]
 
 use palpate::mesh::samples;
@@ -12,12 +12,12 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// Stage names and when they began.
-struct Stages(Mutex<Vec<(&'static str, Instant)>>);
+struct Stages(Mutex<Vec<(&'static str, Instant, f64)>>);
 
 impl Progress for Stages {
     fn stage(&self, name: &'static str, _steps: u64) {
         if let Ok(mut stages) = self.0.lock() {
-            stages.push((name, Instant::now()));
+            stages.push((name, Instant::now(), cpu_ms()));
         }
     }
     fn advance(&self, _steps: u64) {}
@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None | Some("auto") => Navigation::Auto,
         Some("first") => Navigation::First,
         Some("second") => Navigation::Second,
+        Some("first-or-second") => Navigation::FirstOrSecond,
         Some("solved") => Navigation::Solved,
         Some("box") => Navigation::Box,
         Some(other) => return Err(format!("unknown navigation {other}").into()),
@@ -51,26 +52,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let voxel = voxel_for_count(&mesh, voxels);
         cases.push((name, mesh, voxel));
     }
-    for (name, mesh, voxel) in &cases {
-        let mut surface_ms = f64::INFINITY;
+    let only = std::env::args().nth(3);
+    for (name, mesh, voxel) in cases.iter().filter(|c| only.as_deref().is_none_or(|o| o == c.0)) {
+        let (mut surface_ms, cpu_start) = (f64::INFINITY, cpu_ms());
         for _ in 0..7 {
             let start = Instant::now();
             let surface = SurfaceVoxels::build(mesh, *voxel, &params)?;
             surface_ms = surface_ms.min(start.elapsed().as_secs_f64() * 1e3);
             std::hint::black_box(surface);
         }
+        let surface_cpu = (cpu_ms() - cpu_start) / 7.0;
         let mut best: Option<(f64, String, Voxmap)> = None;
         for _ in 0..5 {
             let stages = Stages(Mutex::new(Vec::new()));
-            let start = Instant::now();
+            let (start, cpu_start) = (Instant::now(), cpu_ms());
             let voxmap = Voxmap::build_with(mesh, *voxel, &params, &stages)?;
             let end = Instant::now();
             let total = (end - start).as_secs_f64() * 1e3;
             let mut list = stages.0.into_inner()?;
-            list.push(("", end));
-            let text = std::iter::once(("sort", start, list[0].1))
-                .chain(list.windows(2).map(|w| (w[0].0, w[0].1, w[1].1)))
-                .map(|(n, a, b)| format!("{n} {:.1}", (b - a).as_secs_f64() * 1e3))
+            list.push(("", end, cpu_ms()));
+            let text = std::iter::once(("sort", start, list[0].1, list[0].2 - cpu_start))
+                .chain(list.windows(2).map(|w| (w[0].0, w[0].1, w[1].1, w[1].2 - w[0].2)))
+                .map(|(n, a, b, cpu)| format!("{n} {:.1} [{cpu:.1}]", (b - a).as_secs_f64() * 1e3))
                 .collect::<Vec<_>>()
                 .join(", ");
             if best.as_ref().is_none_or(|b| total < b.0) {
@@ -80,7 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let Some((total, text, voxmap)) = best else { continue };
         let (grid, fill, stats) = (voxmap.grid(), voxmap.fill_report(), voxmap.stats());
         println!(
-            "{name}: {} triangles, {:?} = {:.1} M voxels, {threads} threads\n  surface only {surface_ms:.1} ms; all \
+            "{name}: {} triangles, {:?} = {:.1} M voxels, {threads} threads\n  surface only {surface_ms:.1} ms ({surface_cpu:.1} ms of processor time); all \
              {total:.1} ms ({text})\n  {fill:?}\n  {stats:?}, {:.1} MB held, peak {} MB",
             mesh.triangles().len(),
             grid.dims,
@@ -101,6 +104,16 @@ fn voxel_for_count(mesh: &Mesh, count: f64) -> f64 {
         voxel *= (n / count).cbrt();
     }
     voxel
+}
+
+/// Processor time of the threads alive [ms]: for a pool of its own (threads not 0) it means little.
+fn cpu_ms() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanos = tasks.filter_map(|t| {
+        let text = std::fs::read_to_string(t.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanos.sum::<f64>() * 1e-6
 }
 
 /// Most memory this process has held [MB]; 0 where the system does not say.

@@ -2,7 +2,7 @@
 //!
 //! Based on: Sagardia, Hulin, Preusche, Hirzinger, 2008, sec. 3.2 "Layering" [sagardia08]: flood fill with a
 //! last-in-first-out stack from a corner of the grid.
-//! Differs: the stack holds tiles. A tile without surface is filled at once; within the others all 512 voxels
+//! Differs: the stack holds tiles. Runs of tiles without surface are filled at once; within the others all 512 voxels
 //! spread together, a word at a time. Voxels are neighbours across faces, edges and corners (26): the corner that
 //! two free voxels share is touched by no triangle, so both are on the same side of the surface, and a face rule
 //! would call the diagonal tips of narrow gaps inside.
@@ -112,7 +112,7 @@ pub(super) fn fill(
         pops: 0,
     };
     // The corner voxel is free: the padding is wider than what the surface can touch.
-    flood.enter(0, [1, 0, 0, 0, 0, 0, 0, 0], OUTSIDE);
+    flood.enter(0, 0, &[1]);
     flood.run(OUTSIDE, progress)?;
 
     // What remains is inside, region by region.
@@ -126,7 +126,7 @@ pub(super) fn fill(
     for t in 0..flood.directory.len() {
         while let Some(seed) = flood.first_free(t) {
             regions += 1;
-            flood.enter(t, seed, INSIDE);
+            flood.enter(t, 0, &seed);
             flood.run(INSIDE, progress)?;
         }
     }
@@ -180,22 +180,21 @@ impl Flood {
         Some(seed)
     }
 
-    /// Lets the flood into tile `t` at the voxels `seeds`, as far as they are free.
-    #[inline]
-    fn enter(&mut self, t: usize, seeds: Tile, label: u32) {
+    /// Lets the flood into tile `t` at the voxels `seeds` of the words from `first`, as far as they are free.
+    #[inline(always)]
+    fn enter(&mut self, t: usize, first: usize, seeds: &[u64]) {
         let entry = self.directory[t];
         if entry == EMPTY {
-            if seeds != [0; 8] {
-                self.directory[t] = label;
+            if seeds.iter().any(|s| *s != 0) {
                 self.stack.push(t);
             }
         } else if entry < INSIDE {
             let place = entry as usize;
-            let (blocked, reached) = (&self.blocked[place], &mut self.reached[place]);
+            let (blocked, reached) = (&self.blocked[place][first..], &mut self.reached[place][first..]);
             let mut fresh = 0;
-            for z in 0..8 {
-                let new = seeds[z] & !blocked[z] & !reached[z];
-                reached[z] |= new;
+            for ((r, b), s) in reached.iter_mut().zip(blocked).zip(seeds) {
+                let new = s & !b & !*r;
+                *r |= new;
                 fresh |= new;
             }
             if fresh != 0 && !self.queued[place] {
@@ -207,65 +206,111 @@ impl Flood {
 
     /// Spreads until nothing changes.
     fn run(&mut self, label: u32, progress: &dyn Progress) -> Result<(), BuildError> {
-        let [nx, ny, nz] = self.dims;
         while let Some(t) = self.stack.pop() {
             self.pops += 1;
             if self.pops.is_multiple_of(POPS_PER_CHECK) && progress.cancelled() {
                 return Err(BuildError::Cancelled);
             }
-            let entry = self.directory[t];
-            let tile = if entry == label {
-                [u64::MAX; 8]
-            } else {
-                let place = entry as usize;
-                self.queued[place] = false;
-                spread(&mut self.reached[place], &self.blocked[place]);
-                self.reached[place]
-            };
-            let (x, y, z) = (t % nx, t / nx % ny, t / (nx * ny));
-            for (dz, to_z) in neighbours(z, nz) {
-                for (dy, to_y) in neighbours(y, ny) {
-                    let row = (to_z * ny + to_y) * nx;
-                    for (dx, to_x) in neighbours(x, nx) {
-                        let to = row + to_x;
-                        if self.directory[to] == label || to == t {
-                            continue;
-                        }
-                        self.enter(to, shifted(&tile, dx, dy, dz), label);
-                    }
+            match self.directory[t] {
+                EMPTY => self.fill_run(t, label),
+                // Filled as part of a run since it was pushed.
+                OUTSIDE | INSIDE => {}
+                place => {
+                    let place = place as usize;
+                    self.queued[place] = false;
+                    let mut tile = self.reached[place];
+                    spread(&mut tile, &self.blocked[place]);
+                    self.reached[place] = tile;
+                    self.spread_from(t, &tile, label);
                 }
             }
         }
         Ok(())
     }
-}
 
-/// Places next to `i` within `0..n`, with their direction.
-fn neighbours(i: usize, n: usize) -> impl Iterator<Item = (i32, usize)> {
-    (-1..=1).filter_map(move |d| Some((d, i.checked_add_signed(d as isize).filter(|&to| to < n)?)))
-}
-
-/// The voxels of the tile in direction (dx, dy, dz) that are neighbours of voxels of `tile`.
-#[inline]
-fn shifted(tile: &Tile, dx: i32, dy: i32, dz: i32) -> Tile {
-    let mut out = match dz {
-        0 => *tile,
-        1 => [tile[7], 0, 0, 0, 0, 0, 0, 0],
-        _ => [0, 0, 0, 0, 0, 0, 0, tile[0]],
-    };
-    for w in &mut out {
-        *w = match dy {
-            0 => *w | *w << 8 | *w >> 8,
-            1 => *w >> 56,
-            _ => *w << 56,
-        };
-        *w = match dx {
-            0 => along_x(*w),
-            1 => *w >> 7 & COLUMN_0,
-            _ => *w << 7 & COLUMN_7,
-        };
+    /// Fills the run of empty tiles along x that holds tile `t`, and lets the flood into all tiles around the run.
+    fn fill_run(&mut self, t: usize, label: u32) {
+        let [nx, ny, nz] = self.dims;
+        let (x, y, z) = (t % nx, t / nx % ny, t / (nx * ny));
+        let row = &mut self.directory[t - x..t - x + nx];
+        let first = (0..x).rev().find(|&i| row[i] != EMPTY).map_or(0, |i| i + 1);
+        let end = (x..nx).find(|&i| row[i] != EMPTY).unwrap_or(nx);
+        row[first..end].fill(label);
+        for dz in range(z, nz) {
+            for dy in range(y, ny) {
+                let row = (t - x).wrapping_add_signed((dz * ny as isize + dy) * nx as isize);
+                let mut after_empty = false;
+                for i in first.saturating_sub(1)..(end + 1).min(nx) {
+                    let entry = self.directory[row + i];
+                    // Of empty neighbours the first is enough: its run has the others.
+                    if entry == EMPTY && !after_empty {
+                        self.stack.push(row + i);
+                    }
+                    after_empty = entry == EMPTY;
+                    if entry < INSIDE {
+                        let dx = isize::from(i >= end) - isize::from(i < first);
+                        let word = shifted_y(shifted_x(u64::MAX, dx), dy);
+                        match dz {
+                            0 => self.enter(row + i, 0, &[word; 8]),
+                            1 => self.enter(row + i, 0, &[word]),
+                            _ => self.enter(row + i, 7, &[word]),
+                        }
+                    }
+                }
+            }
+        }
     }
-    if dz == 0 { along_z(&out) } else { out }
+
+    /// Lets the flood from the reached voxels of `tile`, at place `t`, into its 26 neighbours.
+    #[inline(always)]
+    fn spread_from(&mut self, t: usize, tile: &Tile, label: u32) {
+        let [nx, ny, nz] = self.dims;
+        let (x, y, z) = (t % nx, t / nx % ny, t / (nx * ny));
+        for dz in range(z, nz) {
+            for dy in range(y, ny) {
+                let row = t.wrapping_add_signed((dz * ny as isize + dy) * nx as isize);
+                for dx in range(x, nx) {
+                    let to = row.wrapping_add_signed(dx);
+                    // Nearly all: the flood was there, or comes from there.
+                    if self.directory[to] == label || to == t {
+                        continue;
+                    }
+                    let across = |w: u64| shifted_y(shifted_x(w, dx), dy);
+                    match dz {
+                        0 => self.enter(to, 0, &along_z(&tile.map(across))),
+                        1 => self.enter(to, 0, &[across(tile[7])]),
+                        _ => self.enter(to, 7, &[across(tile[0])]),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Directions along one axis that stay within `0..n` from `i`.
+#[inline(always)]
+fn range(i: usize, n: usize) -> core::ops::RangeInclusive<isize> {
+    -isize::from(i > 0)..=isize::from(i + 1 < n)
+}
+
+/// The voxels of the tile in direction `dx` that are neighbours along x of voxels of `w`.
+#[inline(always)]
+fn shifted_x(w: u64, dx: isize) -> u64 {
+    match dx {
+        0 => along_x(w),
+        1 => w >> 7 & COLUMN_0,
+        _ => w << 7 & COLUMN_7,
+    }
+}
+
+/// The voxels of the tile in direction `dy` that are neighbours along y of voxels of `w`.
+#[inline(always)]
+fn shifted_y(w: u64, dy: isize) -> u64 {
+    match dy {
+        0 => w | w << 8 | w >> 8,
+        1 => w >> 56,
+        _ => w << 56,
+    }
 }
 
 /// A word and its neighbours along x within it.
@@ -287,19 +332,17 @@ fn along_z(t: &Tile) -> Tile {
 
 /// Spreads `reached` within its tile over the voxels that are not `blocked`.
 fn spread(reached: &mut Tile, blocked: &Tile) {
-    loop {
-        let mut grown = *reached;
-        for w in &mut grown {
-            *w = along_x(*w);
-            *w |= *w << 8 | *w >> 8;
+    let free = blocked.map(|b| !b);
+    while *reached != free {
+        let grown = along_z(&reached.map(|w| shifted_y(along_x(w), 0)));
+        let mut fresh = 0;
+        for z in 0..8 {
+            let new = grown[z] & free[z] & !reached[z];
+            reached[z] |= new;
+            fresh |= new;
         }
-        grown = along_z(&grown);
-        for (w, b) in grown.iter_mut().zip(blocked) {
-            *w &= !b;
-        }
-        if grown == *reached {
+        if fresh == 0 {
             return;
         }
-        *reached = grown;
     }
 }

@@ -1,7 +1,8 @@
 //! Keeping a build within the memory it may take.
 
+use super::grid::{MAX_TILES, rounded_up};
 use super::voxelize::{self, Fault, Surface};
-use super::{BuildError, Grid, MAX_TILES, TILE, Tile, VoxmapParams, rounded_up};
+use super::{BuildError, Grid, TILE, Tile, VoxmapParams};
 use crate::mesh::Mesh;
 use crate::progress::Progress;
 

@@ -6,6 +6,7 @@
 use super::*;
 use crate::mesh::{self, samples};
 use core::sync::atomic::{AtomicU32, Ordering};
+use glam::DVec3;
 
 /// Lattice steps in a voxel of the exact referee: the inflated referee grows by one step, 6e-5 voxel.
 const STEPS: i128 = 1 << 14;
@@ -80,7 +81,7 @@ fn compare_with_exact(v: [[i64; 3]; 3]) -> (usize, usize) {
 fn surface_is_exact_up_to_rounding() {
     let s = STEPS as i64;
     let mut random = Random(1);
-    let (mut touched, mut all) = (0, 0);
+    let (mut touched, mut all, mut large) = (0, 0, 0);
     for case in 0..1400 {
         let mut p =
             |range: i64, step: i64| [0; 3].map(|_: i32| random.between(-range / step, range / step) * step);
@@ -110,12 +111,16 @@ fn surface_is_exact_up_to_rounding() {
                 v
             }
         };
+        // Triangles of more than 8 voxels take another path than smaller ones.
+        let side = |x: usize| v.iter().map(|p| p[x]).max().unwrap() - v.iter().map(|p| p[x]).min().unwrap();
+        large += usize::from((0..3).any(|x| side(x) > 8 * s));
         let (t, a) = compare_with_exact(v);
         touched += t;
         all += a;
     }
     let share = touched as f64 / all as f64;
     assert!((0.02..0.5).contains(&share), "share of touched voxels {share}");
+    assert!((200..1000).contains(&large), "{large} large triangles");
 }
 
 #[test]
@@ -123,15 +128,19 @@ fn rounding_never_misses_far_from_the_origin_and_off_the_lattice() {
     // Points on the triangle, computed in f64 relative to a corner, must lie in marked voxels.
     let mut random = Random(2);
     for case in 0..200 {
-        let scale = [1.0, 1e-3, 1e3, 1e6][case % 4];
-        let centre = DVec3::splat([0.0, 1.0, 1e5, 1e-5][case / 4 % 4]) * scale;
+        let scale = [1.0, 1e-3, 1e3, 1e6][case / 2 % 4];
+        let centre = DVec3::splat([0.0, 1.0, 1e5, 1e-5][case / 8 % 4]) * scale;
         let mut p = || {
             let unit = [0; 3].map(|_: i32| random.below(1 << 30) as f64 / f64::from(1 << 30));
             centre + scale * DVec3::from_array(unit)
         };
         let [a, b, c] = [p(), p(), p()];
-        let mesh = Mesh::from_parts_unchecked(vec![a, b, c], vec![[0, 1, 2]]);
-        let map = SurfaceVoxels::build(&mesh, scale / 97.3, &VoxmapParams::default()).unwrap();
+        // Large and small triangles; a second one far away moves the grid's origin.
+        let voxel = scale / [97.3, 5.7][case % 2];
+        let far = centre - 400.0 * voxel;
+        let mesh =
+            Mesh::from_parts_unchecked(vec![a, b, c, far, far + 0.1 * voxel], vec![[0, 1, 2], [3, 3, 4]]);
+        let map = SurfaceVoxels::build(&mesh, voxel, &VoxmapParams::default()).unwrap();
         for n in 0..500 {
             let (s, t) = (f64::from(n % 23) / 22.0, f64::from(n % 29) / 28.0);
             let (s, t) = if s + t > 1.0 { (1.0 - s, 1.0 - t) } else { (s, t) };
@@ -159,7 +168,13 @@ fn all_navigations_and_thread_counts_give_the_same_voxels() {
         };
         let reference = build(Navigation::Box, 1);
         assert!(reference.stats().surface_voxels > 300, "{name}");
-        for navigation in [Navigation::Auto, Navigation::First, Navigation::Second, Navigation::Solved] {
+        for navigation in [
+            Navigation::Auto,
+            Navigation::First,
+            Navigation::Second,
+            Navigation::FirstOrSecond,
+            Navigation::Solved,
+        ] {
             let map = build(navigation, 2);
             assert!(map.surface == reference.surface && map.directory == reference.directory, "{name}");
             assert_eq!(map.stats().hits, reference.stats().hits, "{name} {navigation:?}");

@@ -1,14 +1,10 @@
 //! Surface voxels of a mesh, as sparse tiles.
 //!
-//! Based on: Sagardia, Hulin, Preusche, Hirzinger, 2008, sec. 3.1 [sagardia08]: navigation in the box of a triangle
-//! by columns, first approach (test every voxel of the column's range) and second approach (test from both ends to
-//! the first hit, mark between).
-//! Differs: columns run along x, because a row of x is a byte of a tile and is marked at once. A third approach
-//! solves the column's two ends from the axes instead of searching them by tests; it is never slower, so it is what
-//! `Auto` takes (see [`Navigation`]). Layers of tiles are voxelized in parallel, each by one thread, from triangles
-//! sorted into layers beforehand, so that no voxel is shared between threads.
+//! Layers of tiles are voxelized in parallel, each by one thread, from triangles sorted into layers beforehand, so that
+//! no voxel is shared between threads and the voxels do not depend on their number.
 
-use super::sat::{Prepared, integers, least, most, slack, voxel_range};
+use super::mark::Part;
+use super::sat::{Span, least, most, slack, voxel_range};
 use super::{EMPTY, Grid, Navigation, Stats, TILE, Tile};
 use crate::mesh::Mesh;
 use crate::par;
@@ -22,6 +18,9 @@ const SORT_PIECE: usize = 8192;
 /// Layer entries allowed per triangle before layers are made thicker.
 /// Larger: lists of long triangles fill memory. Smaller: fewer layers to share between threads.
 const ENTRIES_PER_TRIANGLE: u64 = 4;
+
+/// Triangles whose corners are fetched together, so that the processor waits for memory once for all of them.
+const BATCH: usize = 16;
 
 /// The surface tiles of a mesh: `directory` holds a tile's place in `tiles`, or [`EMPTY`].
 #[derive(Clone, Debug)]
@@ -53,8 +52,11 @@ struct Scale {
 }
 
 impl Scale {
-    fn corners(&self, mesh: &Mesh, t: usize) -> [[f64; 3]; 3] {
-        mesh.corners(t).map(|p| ((p - self.origin) * self.inv).to_array())
+    #[inline(always)]
+    fn corners(&self, mesh: &Mesh, [i, j, k]: [u32; 3]) -> [[f64; 3]; 3] {
+        let at = |v: u32| (mesh.positions()[v as usize] - self.origin) * self.inv;
+        let (a, b, c) = (at(i), at(j), at(k));
+        [[a.x, b.x, c.x], [a.y, b.y, c.y], [a.z, b.z, c.z]]
     }
 
     fn z(&self, mesh: &Mesh, vertex: u32) -> f64 {
@@ -90,9 +92,19 @@ pub(super) fn surface(
         let mut part = Part::new([tx, ty, tile_layers], first_tile, grid.dims[2]);
         for piece in &sorted {
             let (a, b) = (piece.starts[layer] as usize, piece.starts[layer + 1] as usize);
-            for &t in &piece.ids[a..b] {
-                if let Some(p) = Prepared::new(scale.corners(mesh, t as usize), grid.dims, slack) {
-                    part.mark(&p, navigation);
+            for batch in piece.ids[a..b].chunks(BATCH) {
+                let mut triangles = [[0; 3]; BATCH];
+                for (v, &t) in triangles.iter_mut().zip(batch) {
+                    *v = mesh.triangles()[t as usize];
+                }
+                let mut corners = [[[0.0; 3]; 3]; BATCH];
+                for (c, &v) in corners.iter_mut().zip(&triangles[..batch.len()]) {
+                    *c = scale.corners(mesh, v);
+                }
+                for c in &corners[..batch.len()] {
+                    if let Some((span, v)) = Span::new(*c, grid.dims, slack) {
+                        part.mark(span, &v, slack, navigation);
+                    }
                 }
             }
         }
@@ -189,164 +201,4 @@ fn assemble(parts: Vec<Part>, tile_count: usize) -> Surface {
         stats.add(&part.stats);
     }
     Surface { directory, tiles, stats }
-}
-
-/// The tiles of one layer while it is being voxelized.
-struct Part {
-    /// Place of each tile of the layer in `tiles`, or [`EMPTY`].
-    directory: Vec<u32>,
-    tiles: Vec<Tile>,
-    stats: Stats,
-    /// Tiles along x and y.
-    width: [usize; 2],
-    /// First and last voxel layer of this part.
-    first_k: i32,
-    last_k: i32,
-    /// Bounds of i for each row of the triangle at hand, kept to avoid allocation.
-    rows: Vec<(f64, f64)>,
-}
-
-impl Part {
-    fn new(tiles: [usize; 3], first_tile: usize, dim_z: u32) -> Self {
-        let first_k = first_tile as i32 * TILE as i32;
-        Self {
-            directory: vec![EMPTY; tiles[0] * tiles[1] * tiles[2]],
-            tiles: Vec::new(),
-            stats: Stats::default(),
-            width: [tiles[0], tiles[1]],
-            first_k,
-            last_k: (first_k + tiles[2] as i32 * TILE as i32).min(dim_z as i32) - 1,
-            rows: Vec::new(),
-        }
-    }
-
-    /// Marks the voxels of this part that the triangle meets.
-    fn mark(&mut self, p: &Prepared, navigation: Navigation) {
-        let k_first = (self.first_k - p.base[2]).max(0);
-        let k_last = (self.last_k - p.base[2]).min(p.last[2]);
-        match navigation {
-            Navigation::Auto | Navigation::Solved => self.mark_solved(p, k_first, k_last),
-            Navigation::First => self.mark_first(p, k_first, k_last),
-            Navigation::Second => self.mark_second(p, k_first, k_last),
-            Navigation::Box => self.mark_box(p, k_first, k_last),
-        }
-    }
-
-    /// Solves both ends of each column.
-    fn mark_solved(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        let mut rows = core::mem::take(&mut self.rows);
-        rows.clear();
-        rows.extend((0..=p.last[1]).map(|j| p.bounds_xy(j)));
-        for k in k_first..=k_last {
-            let (j_first, j_last) = p.rows(k);
-            if j_first > j_last {
-                continue;
-            }
-            let layer = p.bounds_xz(k);
-            self.stats.columns += (j_last - j_first + 1) as u64;
-            for j in j_first..=j_last {
-                let row = rows[j as usize];
-                let plane = p.bounds_plane(j, k);
-                let bounds = (most(layer.0, most(row.0, plane.0)), least(layer.1, least(row.1, plane.1)));
-                let (first, last) = integers(bounds);
-                if first <= last {
-                    self.set(p, first, last, j, k);
-                }
-            }
-        }
-        self.rows = rows;
-    }
-
-    /// Tests every voxel between the column's lowest and highest point of the plane.
-    fn mark_first(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        self.columns(p, k_first, k_last, |part, first, last, j, k| {
-            part.stats.sat_tests += (last - first + 1) as u64;
-            for i in first..=last {
-                if p.edges_pass(i, j, k) {
-                    part.set(p, i, i, j, k);
-                }
-            }
-        });
-    }
-
-    /// Tests from both ends of the column to the first hit and marks what lies between.
-    fn mark_second(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        self.columns(p, k_first, k_last, |part, first, last, j, k| {
-            let mut tests = 0;
-            let mut passes = |i: &i32| {
-                tests += 1;
-                p.edges_pass(*i, j, k)
-            };
-            if let Some(low) = (first..=last).find(&mut passes) {
-                let high = (low + 1..=last).rev().find(&mut passes).unwrap_or(low);
-                part.set(p, low, high, j, k);
-            }
-            part.stats.sat_tests += tests;
-        });
-    }
-
-    /// Calls `column(self, first, last, j, k)` for the columns under the triangle's shadow, with the range of i
-    /// that its plane allows.
-    fn columns(
-        &mut self,
-        p: &Prepared,
-        k_first: i32,
-        k_last: i32,
-        column: impl Fn(&mut Self, i32, i32, i32, i32),
-    ) {
-        for k in k_first..=k_last {
-            let (j_first, j_last) = p.rows(k);
-            for j in j_first..=j_last {
-                let (lo, hi) = p.bounds_plane(j, k);
-                let (first, last) = integers((most(lo, 0.0), least(hi, f64::from(p.last[0]))));
-                self.stats.columns += 1;
-                if first <= last {
-                    column(self, first, last, j, k);
-                }
-            }
-        }
-    }
-
-    /// Tests every voxel of the triangle's box.
-    fn mark_box(&mut self, p: &Prepared, k_first: i32, k_last: i32) {
-        for k in k_first..=k_last {
-            for j in 0..=p.last[1] {
-                self.stats.columns += 1;
-                self.stats.sat_tests += p.last[0] as u64 + 1;
-                for i in 0..=p.last[0] {
-                    if p.touches(i, j, k) {
-                        self.set(p, i, i, j, k);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Marks the voxels `first..=last` of the row (j, k), all in the triangle's local indices.
-    #[inline]
-    fn set(&mut self, p: &Prepared, first: i32, last: i32, j: i32, k: i32) {
-        self.stats.hits += (last - first + 1) as u64;
-        let (x0, x1) = ((p.base[0] + first) as usize, (p.base[0] + last) as usize);
-        let (y, z) = ((p.base[1] + j) as usize, (p.base[2] + k - self.first_k) as usize);
-        let row = ((z / 8) * self.width[1] + y / 8) * self.width[0];
-        let (shift, word) = (8 * (y % 8), z % 8);
-        let (mut tile, last_tile) = (x0 / 8, x1 / 8);
-        let mut mask = 0xffu64 << (x0 % 8) & 0xff;
-        loop {
-            if tile == last_tile {
-                mask &= 0xff >> (7 - x1 % 8);
-            }
-            let slot = &mut self.directory[row + tile];
-            if *slot == EMPTY {
-                *slot = self.tiles.len() as u32;
-                self.tiles.push([0; 8]);
-            }
-            self.tiles[*slot as usize][word] |= mask << shift;
-            if tile == last_tile {
-                return;
-            }
-            tile += 1;
-            mask = 0xff;
-        }
-    }
 }
