@@ -148,6 +148,7 @@ pub(crate) fn corners_of(corners: &[f32], lattice: &Lattice, c: [usize; 3]) -> [
 
 /// Writes the 9³ nodes of brick `b`, in voxels, and its closest triangles where `triangles` is not empty. `border` gives
 /// exact nodes on the upper border of the grid, which no brick owns.
+#[inline(never)]
 pub(crate) fn assemble(
     refined: &Refined,
     filled: &[Filled],

@@ -42,16 +42,28 @@ pub(crate) fn cones(surface: &Surface) -> Vec<Cone> {
     let vertices = surface.positions.len();
     let parts = par::map(vertices.div_ceil(CHUNK), |chunk| {
         let mut out = Vec::with_capacity(CHUNK);
-        let mut edges = Vec::with_capacity(32);
+        let mut scratch = Scratch::default();
         for vertex in chunk * CHUNK..vertices.min((chunk + 1) * CHUNK) {
-            push_cones(surface, vertex, &mut edges, &mut out);
+            push_cones(surface, vertex, &mut scratch, &mut out);
         }
         out
     });
     parts.concat()
 }
 
-fn push_cones(surface: &Surface, vertex: usize, edges: &mut Vec<[f64; 3]>, out: &mut Vec<Cone>) {
+/// Buffers kept between vertices.
+#[derive(Default)]
+struct Scratch {
+    edges: Vec<[f64; 3]>,
+    /// Corners of the clipped polygon, and of the next one.
+    polygons: [[[f64; 2]; MAX_CORNERS]; 2],
+    /// How far each corner is beyond the line that clips.
+    value: [f64; MAX_CORNERS],
+}
+
+#[inline(never)]
+fn push_cones(surface: &Surface, vertex: usize, scratch: &mut Scratch, out: &mut Vec<Cone>) {
+    let edges = &mut scratch.edges;
     let range = surface.first_corner[vertex] as usize..surface.first_corner[vertex + 1] as usize;
     let Some(&first) = surface.corners.get(range.start).filter(|_| !range.is_empty()) else { return };
     let p = surface.positions[vertex];
@@ -68,7 +80,7 @@ fn push_cones(surface: &Surface, vertex: usize, edges: &mut Vec<[f64; 3]>, out: 
     }
     let mut normal = None;
     for face in 0..6u8 {
-        if let Some(slopes) = clip_face(edges, face) {
+        if let Some(slopes) = clip_face(scratch, face) {
             let normal = *normal.get_or_insert_with(|| surface.vertex_normal(vertex).as_vec3());
             out.push(Cone { vertex: vertex as u32, triangle: first / 3, face, slopes, normal });
         }
@@ -76,26 +88,26 @@ fn push_cones(surface: &Surface, vertex: usize, edges: &mut Vec<[f64; 3]>, out: 
 }
 
 /// The bounding rectangle of the cone on one face of the unit cube, or none if it does not reach it.
-fn clip_face(edges: &[[f64; 3]], face: u8) -> Option<[f32; 4]> {
+fn clip_face(scratch: &mut Scratch, face: u8) -> Option<[f32; 4]> {
+    let Scratch { edges, polygons, value } = scratch;
     let w = usize::from(face % 3);
     let (u, v) = ((w + 1) % 3, (w + 2) % 3);
     let up = if face < 3 { 1.0 } else { -1.0 };
     // One edge that excludes the whole square ends it early: the usual case.
-    for e in edges {
+    for e in edges.iter() {
         let (x, y, z) = (e[u].abs(), e[v].abs(), e[w] * up);
         if z - x - y > SLACK * (x + y + z.abs()) {
             return None;
         }
     }
-    let mut polygon = [[0.0f64; 2]; MAX_CORNERS];
+    let [polygon, next] = polygons;
+    let (mut polygon, mut next) = (polygon, next);
     polygon[..4].copy_from_slice(&[[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]);
     let mut count = 4;
-    let mut next = [[0.0f64; 2]; MAX_CORNERS];
-    let mut value = [0.0f64; MAX_CORNERS];
-    for e in edges {
+    for e in edges.iter() {
         let constant = e[w] * up - SLACK * (e[u].abs() + e[v].abs() + e[w].abs());
         let mut cut = 0;
-        for (q, f) in polygon[..count].iter().zip(&mut value) {
+        for (q, f) in polygon[..count].iter().zip(value.iter_mut()) {
             *f = e[u] * q[0] + e[v] * q[1] + constant;
             cut += usize::from(*f > 0.0);
         }
@@ -159,7 +171,8 @@ mod tests {
                 let a = x.to_array();
                 let w = (0..3).max_by(|&i, &j| a[i].abs().total_cmp(&a[j].abs())).unwrap();
                 let face = if a[w] > 0.0 { w as u8 } else { w as u8 + 3 };
-                let r = clip_face(&edges, face).expect("the cone leaves through this face");
+                let mut scratch = Scratch { edges: edges.clone(), ..Default::default() };
+                let r = clip_face(&mut scratch, face).expect("the cone leaves through this face");
                 let (su, sv) = ((a[(w + 1) % 3] / a[w].abs()) as f32, (a[(w + 2) % 3] / a[w].abs()) as f32);
                 let e = 1e-6;
                 assert!(su >= r[0] - e && su <= r[1] + e && sv >= r[2] - e && sv <= r[3] + e);

@@ -271,6 +271,7 @@ fn repair_background(
 }
 
 /// Whether the signs of brick `b` contradict each other, the corner it owns, or an upper or lower neighbour.
+#[inline(never)]
 fn contradicts(
     filled: &[Filled],
     refined: &Refined,

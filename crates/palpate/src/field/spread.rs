@@ -30,7 +30,7 @@ const NOWHERE: f32 = 1e15;
 const ROUNDS: usize = 4;
 /// Mean edge above which whole triangles are measured instead of points [voxels]. Below it, a triangle is hardly larger
 /// than the error of the point.
-const COARSE_EDGE: f64 = 2.0;
+const COARSE_EDGE: f64 = 4.0;
 
 /// A brick's own 8³ nodes, all filled.
 #[derive(Clone, Debug)]
@@ -122,6 +122,7 @@ fn place(x: usize, y: usize, z: usize) -> usize {
     MARGIN + z * PLANE + y * ROW + x
 }
 
+#[inline(never)]
 fn fill_one(band: &Band, cell: [usize; 3], corners: &[f32; 8], shared: &Shared<'_>) -> Filled {
     // The closed brick: own nodes, and from the upper neighbours the nodes on the shared faces, as seeds.
     let mut nodes = [EMPTY; SIDE * SIDE * SIDE];
