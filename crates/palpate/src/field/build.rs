@@ -11,7 +11,7 @@ use super::cone::cones;
 use super::encode::{Encoding, Values};
 use super::scan::{BRICK, NONE, OWNED, Slab, unpack};
 use super::sign::{self, Closure, SignMethod};
-use super::spread::{Filled, fill};
+use super::spread::{Filled, Side, fill};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
@@ -21,7 +21,7 @@ use crate::progress::{Progress, Silent};
 use glam::DVec3;
 
 /// Brick layers scanned together by one thread. Fewer: features are set up more often. More: less parallel.
-const SLAB_LAYERS: usize = 2;
+const SLAB_LAYERS: usize = 4;
 /// Half the diagonal of a unit cube: what trilinear interpolation of a 1-Lipschitz function can miss.
 const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
 
@@ -352,7 +352,7 @@ fn from_source(
         let cell = refined.cells[b].map(|v| v as usize * BRICK);
         let distance: [f32; OWNED] =
             core::array::from_fn(|n| at([cell[0] + (n & 7), cell[1] + (n >> 3 & 7), cell[2] + (n >> 6)]));
-        Filled { distance, triangle: Vec::new(), excess: 0.0 }
+        Filled { distance, triangle: Vec::new(), excess: 0.0, side: Side::Both }
     });
     let report = |values: &Values, lipschitz: f64| FieldReport {
         sign_method: SignMethod::Analytic,

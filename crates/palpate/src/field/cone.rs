@@ -7,7 +7,7 @@
 use super::surface::Surface;
 use crate::mesh::Topology;
 use crate::par;
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
 /// Slack on e·x <= 0 relative to |e|, for |x| <= √3, so that neighbouring regions overlap in spite of rounding.
 const SLACK: f64 = 1e-7;
@@ -68,9 +68,11 @@ fn push_cones(surface: &Surface, vertex: usize, scratch: &mut Scratch, out: &mut
     let Some(&first) = surface.corners.get(range.start).filter(|_| !range.is_empty()) else { return };
     let p = surface.positions[vertex];
     edges.clear();
+    let mut mean = DVec3::ZERO;
     for &corner in &surface.corners[range] {
         let (t, c) = (corner as usize / 3, corner as usize % 3);
         let tri = surface.triangles[t];
+        mean += surface.normals[t];
         let mut push = |other: u32| edges.push((surface.positions[other as usize] - p).to_array());
         push(tri[(c + 1) % 3]);
         // The next triangle of the fan brings the other edge, unless the fan ends here.
@@ -78,11 +80,20 @@ fn push_cones(surface: &Surface, vertex: usize, scratch: &mut Scratch, out: &mut
             push(tri[(c + 2) % 3]);
         }
     }
+    // The faces the fan's mean normal points to come first: a cone that stays inside one has no part in the others.
+    let mean = mean.to_array();
+    let axis = (0..3).fold(0, |m, i| if mean[i].abs() > mean[m].abs() { i } else { m });
+    let lower = u8::from(mean[axis] < 0.0) * 3;
+    let order = [0, 3].map(|half| (axis as u8 + half + lower) % 6);
+    let rest = [1, 2, 4, 5].map(|step| (axis as u8 + step) % 6);
     let mut normal = None;
-    for face in 0..6u8 {
+    for face in order.into_iter().chain(rest) {
         if let Some(slopes) = clip_face(scratch, face) {
             let normal = *normal.get_or_insert_with(|| surface.vertex_normal(vertex).as_vec3());
             out.push(Cone { vertex: vertex as u32, triangle: first / 3, face, slopes, normal });
+            if slopes[0] > -1.0 && slopes[1] < 1.0 && slopes[2] > -1.0 && slopes[3] < 1.0 {
+                return;
+            }
         }
     }
 }
@@ -145,7 +156,6 @@ fn clip_face(scratch: &mut Scratch, face: u8) -> Option<[f32; 4]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use glam::DVec3;
 
     /// Every direction of the cone is inside the rectangle of the cube face it leaves through, for random fans.
     #[test]

@@ -9,7 +9,7 @@ use super::brick::Refined;
 use super::bvh::Dipoles;
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
-use super::spread::Filled;
+use super::spread::{Filled, Side};
 use super::surface::Surface;
 use crate::mesh::{Hole, HoleOutcome, Topology};
 use crate::par;
@@ -211,14 +211,20 @@ pub(crate) fn repair(
     let mut settled = vec![false; filled.len()];
     loop {
         let shared: &[Filled] = filled;
-        let dirty =
-            par::map(shared.len(), |b| !settled[b] && contradicts(shared, refined, background, lattice, b));
+        let faults = par::map(shared.len(), |b| faults(shared, refined, background, lattice, b));
+        let dirty = par::map(shared.len(), |b| {
+            let below = |axis: usize| {
+                refined.neighbour(b, axis, -1).is_some_and(|other| faults[other] >> (axis + 1) & 1 == 1)
+            };
+            !settled[b] && (faults[b] != 0 || below(0) || below(1) || below(2))
+        });
         if !dirty.contains(&true) {
             return settled.iter().filter(|s| **s).count();
         }
         par::chunks_mut(filled, 1, |b, f| {
             if dirty[b] {
                 sign_brick(&mut f[0].distance, refined.origin(b), &inside);
+                f[0].side = Side::of(&f[0].distance);
             }
         });
         settled.iter_mut().zip(&dirty).for_each(|(s, d)| *s |= d);
@@ -270,36 +276,34 @@ fn repair_background(
     }
 }
 
-/// Whether the signs of brick `b` contradict each other, the corner it owns, or an upper or lower neighbour.
+/// Contradictions of brick `b`: bit 0 with itself or the corner it owns, bits 1 to 3 with its upper neighbour along
+/// x, y and z.
 #[inline(never)]
-fn contradicts(
-    filled: &[Filled],
-    refined: &Refined,
-    background: &[f32],
-    lattice: &Lattice,
-    b: usize,
-) -> bool {
-    let d = &filled[b].distance;
+fn faults(filled: &[Filled], refined: &Refined, background: &[f32], lattice: &Lattice, b: usize) -> u8 {
+    let own = &filled[b];
+    let d = &own.distance;
     let [nx, ny, _] = lattice.corners();
     let c = refined.cells[b].map(|v| v as usize);
-    if (background[(c[2] * ny + c[1]) * nx + c[0]] < 0.0) != (d[0] < 0.0) {
-        return true;
-    }
-    if opposed_inside(d) {
-        return true;
-    }
-    (0..3).any(|axis| {
-        let step = 1 << (3 * axis);
-        [1i64, -1].into_iter().any(|way| {
-            let Some(other) = refined.neighbour(b, axis, way) else { return false };
-            let e = &filled[other].distance;
-            // Last layer of the lower brick against the first of the upper one.
-            (0..OWNED).filter(|at| at >> (3 * axis) & 7 == 0).any(|at| {
-                let last = at + (BRICK - 1) * step;
-                if way > 0 { opposed(d[last], e[at], 1.0) } else { opposed(e[last], d[at], 1.0) }
+    let at_corner = (background[(c[2] * ny + c[1]) * nx + c[0]] < 0.0) != (d[0] < 0.0);
+    let mut faults = u8::from(at_corner || (own.side == Side::Both && opposed_inside(d)));
+    for axis in 0..3 {
+        let Some(other) = refined.neighbour(b, axis, 1) else { continue };
+        let other = &filled[other];
+        // One side throughout, as in most bricks off the surface, needs no look at pairs.
+        if own.side == other.side && own.side != Side::Both {
+            continue;
+        }
+        let (row, column) = [(BRICK, BRICK * BRICK), (1, BRICK * BRICK), (1, BRICK)][axis];
+        let across = (BRICK - 1) << (3 * axis);
+        let fault = (0..BRICK).any(|i| {
+            (0..BRICK).any(|j| {
+                let at = i * row + j * column;
+                opposed(d[at + across], other.distance[at], 1.0)
             })
-        })
-    })
+        });
+        faults |= u8::from(fault) << (axis + 1);
+    }
+    faults
 }
 
 dispatch! {

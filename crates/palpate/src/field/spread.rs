@@ -26,7 +26,7 @@ const MARGIN: usize = 16;
 const WORK: usize = PLANE * SIDE + 2 * MARGIN;
 /// Coordinate of a point that was not found yet: far, but its square is finite.
 const NOWHERE: f32 = 1e15;
-/// Most rounds of sweeps: one reaches nearly every node, the second those around corners.
+/// Most rounds of sweeps: one reaches nearly every node, further ones those around corners.
 const ROUNDS: usize = 4;
 /// Mean edge above which whole triangles are measured instead of points [voxels]. Below it, a triangle is hardly larger
 /// than the error of the point.
@@ -41,6 +41,26 @@ pub(crate) struct Filled {
     pub(crate) triangle: Vec<u32>,
     /// Largest possible excess of a distance outside the band over the true one [voxels].
     pub(crate) excess: f32,
+    /// The side all own nodes are on, if it is one.
+    pub(crate) side: Side,
+}
+
+/// Sides of a brick's nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Inside,
+    Outside,
+    Both,
+}
+
+impl Side {
+    pub(crate) fn of(distance: &[f32; OWNED]) -> Self {
+        match distance.iter().filter(|d| **d < 0.0).count() {
+            0 => Self::Outside,
+            OWNED => Self::Inside,
+            _ => Self::Both,
+        }
+    }
 }
 
 /// What all bricks share.
@@ -138,7 +158,7 @@ fn fill_one(band: &Band, cell: [usize; 3], corners: &[f32; 8], shared: &Shared<'
             }
         }
     }
-    let mut out = Filled { distance: [0.0; OWNED], triangle: Vec::new(), excess: 0.0 };
+    let mut out = Filled { distance: [0.0; OWNED], triangle: Vec::new(), excess: 0.0, side: Side::Both };
     if shared.keep_triangles {
         out.triangle = vec![NONE; OWNED];
     }
@@ -160,6 +180,7 @@ fn fill_one(band: &Band, cell: [usize; 3], corners: &[f32; 8], shared: &Shared<'
         let origin = DVec3::from_array(cell.map(|c| (c * BRICK) as f64));
         spread(&nodes, origin, corners, shared, &mut out);
     }
+    out.side = Side::of(&out.distance);
     out
 }
 
@@ -336,7 +357,7 @@ fn relax_kernel<L: Lanes>(work: &mut Work) {
                 take::<L>(work, place(0, y, z), place(0, y, z + 1), y, z);
             }
         }
-        if round > 0 && reached::<L>(work) {
+        if round + 1 < ROUNDS && reached::<L>(work) {
             return;
         }
     }
