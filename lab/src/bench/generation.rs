@@ -4,12 +4,12 @@
 //! a busy machine hurts both alike; the best run counts. Errors are taken on the same points against exact distances.
 
 use super::error::{self, Errors};
-use super::exact::exact_distances;
 use super::machine::{Machine, Origin};
 use super::peer::{Peer, Reply, Request};
 use super::table::{Report, Row};
 use super::{Options, paper};
 use crate::models::{self, Model, Which};
+use crate::oracle::Oracle;
 use anyhow::Result;
 use glam::DVec3;
 use std::path::{Path, PathBuf};
@@ -185,7 +185,8 @@ impl Bench<'_> {
         let (ours_points, peer_points) = points_of(&model, plan, voxel);
         let exact = match plan.metric {
             Metric::Voxelize => Vec::new(),
-            _ => exact_distances(&model.closed, &peer_points[..error::POINTS.min(peer_points.len())]),
+            _ => Oracle::new(&model.closed.positions, &model.closed.triangles)?
+                .signed_distance_batch(&peer_points[..error::POINTS.min(peer_points.len())]),
         };
         let (ours_file, peer_file) = (self.work.file("points-ours.bin"), self.work.file("points-peer.bin"));
         models::write_points(&ours_points, Path::new(&ours_file))?;

@@ -1,7 +1,6 @@
 //! Whole-scene benchmarks: ours and the peers in one run, interleaved, each row with its result.
 
 pub mod error;
-pub mod exact;
 pub mod generation;
 pub mod machine;
 pub mod ours;

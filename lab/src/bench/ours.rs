@@ -7,28 +7,31 @@ use super::machine;
 use super::peer::{Reply, Request};
 use crate::models;
 use anyhow::Result;
-use glam::DVec3;
-use palpate::mesh::RawMesh;
-use palpate::par;
+use glam::{DVec3, Vec3};
+use palpate::field::FieldParams;
+use palpate::mesh::{RawMesh, RepairParams};
+use palpate::progress::Progress;
+use palpate::voxmap::{Navigation, SurfaceVoxels, VoxmapParams};
+use palpate::{Field, Mesh, Voxmap, par};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Instant;
 
-/// What is said until a stage of the engine is plugged in below.
-pub const NOT_YET: &str = "ours: not built yet";
-
-/// A mesh ready for building. Plug in: hold `palpate::Mesh`, made by cleaning the raw one.
+/// A mesh ready for building.
 #[derive(Debug)]
 pub struct Prepared {
-    /// As sent.
-    pub raw: RawMesh,
+    /// As sent, cleaned.
+    pub mesh: Mesh,
 }
 
-/// A built field. Plug in: hold `palpate::Field`.
+/// A built field.
 #[derive(Debug)]
 pub struct Built {
-    /// Band voxels computed.
+    /// The field.
+    pub field: Field,
+    /// Nodes in its bricks.
     pub count: u64,
 }
 
@@ -43,28 +46,75 @@ pub struct Voxels {
 
 /// Cleans the mesh.
 pub fn prepare(raw: RawMesh) -> Result<Prepared, String> {
-    Ok(Prepared { raw })
+    Mesh::new(raw, &RepairParams::default()).map(|mesh| Prepared { mesh }).map_err(|e| e.to_string())
 }
 
 /// Builds the field; `voxel` [m], `band` [voxels], on the current pool of threads.
 pub fn build(mesh: &Prepared, voxel: f64, band: f64) -> Result<Built, String> {
-    // Plug in: Field::build(&mesh.mesh, voxel, &FieldParams { band, ..Default::default() })
-    let _ = (mesh, voxel, band);
-    Err(NOT_YET.into())
+    let params = FieldParams { band, ..Default::default() };
+    let field = Field::build(&mesh.mesh, voxel, &params).map_err(|e| e.to_string())?;
+    let count = 729 * field.report().bricks as u64;
+    Ok(Built { field, count })
 }
 
-/// Signed distances at `points` [m].
-pub fn sample_batch(field: &Built, points: &[DVec3], out: &mut [f32]) -> Result<(), String> {
-    // Plug in: field.field.sample_batch(points, out)
-    let _ = (field, points, out);
-    Err(NOT_YET.into())
+/// Points relative to the field's origin, as the fast path takes them [m].
+pub fn local(field: &Built, points: &[DVec3]) -> Vec<Vec3> {
+    points.iter().map(|p| (*p - field.field.lattice().origin).as_vec3()).collect()
+}
+
+/// Signed distances at `points`, which [`local`] made [m].
+pub fn sample_batch(field: &Built, points: &[Vec3], out: &mut [f32]) {
+    field.field.distances(points, out);
 }
 
 /// Surface voxels only; `navigation` is `auto`, `first` or `second`. `fill` adds inside, outside and ±3 layers.
 pub fn voxelize(mesh: &Prepared, voxel: f64, navigation: &str, fill: bool) -> Result<Voxels, String> {
-    // Plug in: Voxmap::build(&mesh.mesh, voxel, &VoxmapParams { navigation, .. }), stages from its `Progress`
-    let _ = (mesh, voxel, navigation, fill);
-    Err(NOT_YET.into())
+    let navigation = match navigation {
+        "auto" => Navigation::Auto,
+        "first" => Navigation::First,
+        "second" => Navigation::Second,
+        other => return Err(format!("unknown navigation '{other}'")),
+    };
+    let params = VoxmapParams { navigation, layers: if fill { 3 } else { 0 }, ..Default::default() };
+    let clock = Stages::default();
+    clock.stage("initialise", 0);
+    let count = if fill {
+        let map = Voxmap::build_with(&mesh.mesh, voxel, &params, &clock).map_err(|e| e.to_string())?;
+        map.fill_report().surface_voxels
+    } else {
+        clock.stage("voxelize", 0);
+        let surface = SurfaceVoxels::build(&mesh.mesh, voxel, &params).map_err(|e| e.to_string())?;
+        surface.stats().surface_voxels
+    };
+    Ok(Voxels { count, stages: clock.seconds() })
+}
+
+/// Takes the time of each stage of a build.
+#[derive(Default)]
+struct Stages(Mutex<Vec<(&'static str, Instant)>>);
+
+impl Progress for Stages {
+    fn stage(&self, name: &'static str, _steps: u64) {
+        if let Ok(mut stages) = self.0.lock() {
+            stages.push((name, Instant::now()));
+        }
+    }
+    fn advance(&self, _steps: u64) {}
+}
+
+impl Stages {
+    /// Seconds by the paper's names of the stages.
+    fn seconds(&self) -> BTreeMap<String, f64> {
+        let end = Instant::now();
+        let stages = self.0.lock().map(|s| s.clone()).unwrap_or_default();
+        let ends = stages.iter().skip(1).map(|s| s.1).chain([end]);
+        let mut out = BTreeMap::new();
+        for ((name, start), end) in stages.iter().zip(ends) {
+            let name = if *name == "voxelize" { "generate" } else { name };
+            *out.entry(name.to_string()).or_default() += (end - *start).as_secs_f64();
+        }
+        out
+    }
 }
 
 /// Answers requests on standard input until it ends.
@@ -117,7 +167,7 @@ fn answer_build(mesh: &Prepared, request: &Request) -> Result<Reply, String> {
     if !request.points.is_empty() {
         let points = models::read_points(Path::new(&request.points)).map_err(|e| format!("{e:#}"))?;
         let mut out = vec![0.0; points.len()];
-        sample_batch(&field, &points, &mut out)?;
+        sample_batch(&field, &local(&field, &points), &mut out);
         models::write_distances(&out, Path::new(&request.out)).map_err(|e| format!("{e:#}"))?;
     }
     Ok(Reply { seconds, count: field.count, ..Default::default() })
@@ -135,7 +185,11 @@ fn answer_sample(mesh: &Prepared, request: &Request) -> Result<Reply, String> {
     let field = build(mesh, request.voxel, request.band)?;
     let points = models::read_points(Path::new(&request.points)).map_err(|e| format!("{e:#}"))?;
     let mut out = vec![0.0; points.len()];
-    let (seconds, ()) = timed(request.repeat, || sample_batch(&field, &points, &mut out))?;
+    let points = local(&field, &points);
+    let (seconds, ()) = timed(request.repeat, || {
+        sample_batch(&field, &points, &mut out);
+        Ok(())
+    })?;
     if !request.out.is_empty() {
         models::write_distances(&out, Path::new(&request.out)).map_err(|e| format!("{e:#}"))?;
     }

@@ -1,13 +1,10 @@
 //! The shapes that benchmarks run on: scans from a models folder, or generated shapes in their place.
 
-mod close;
-mod read;
-mod stand_in;
-
 use anyhow::{Context, Result};
 use glam::DVec3;
+use palpate::Mesh;
 use palpate::math::Aabb;
-use palpate::mesh::RawMesh;
+use palpate::mesh::{CapParams, RawMesh, Topology, cap_holes, samples};
 use std::io::Write;
 use std::path::Path;
 
@@ -56,11 +53,10 @@ pub enum Part {
 
 /// Generates the part: its name and its mesh.
 pub fn part(part: Part) -> (String, RawMesh) {
-    // Plug in: `mesh::samples` (nut and bolt for the brake).
     match part {
-        Part::Plain7k => ("bumpy-sphere-7k".into(), stand_in::bumpy_sphere(24)),
-        Part::Detailed24k => ("bumpy-sphere-24k".into(), stand_in::bumpy_sphere(45)),
-        Part::Knot3m => ("torus-knot-3m".into(), stand_in::torus_knot(12_500, 121)),
+        Part::Plain7k => ("bumpy-sphere-7k".into(), samples::bumpy_sphere(0.05, 0.005, 6, 4, 1)),
+        Part::Detailed24k => ("nut-and-bolt".into(), samples::by_name("nut-and-bolt").unwrap_or_default()),
+        Part::Knot3m => ("torus-knot-3m".into(), samples::by_name("torus-knot-3m").unwrap_or_default()),
     }
 }
 
@@ -72,15 +68,27 @@ pub fn folder(given: Option<&Path>) -> Option<std::path::PathBuf> {
 /// Loads the shape from `folder`, or generates its stand-in where there is no folder.
 pub fn open(which: Which, folder: Option<&Path>) -> Result<Model> {
     let (name, mesh) = match (folder, which) {
-        // Plug in: `palpate::Mesh::load` replaces `read::load`, `mesh::samples` replaces `stand_in`.
-        (Some(folder), Which::Bunny) => ("bunny".into(), read::load(&folder.join("bunny.obj"))?),
-        (Some(folder), Which::Dragon) => ("dragon".into(), read::load(&folder.join("dragon.ply"))?),
-        (None, Which::Bunny) => ("bumpy-sphere".into(), stand_in::bumpy_sphere(76)),
-        (None, Which::Dragon) => ("torus-knot".into(), stand_in::torus_knot(3600, 121)),
+        (Some(folder), Which::Bunny) => ("bunny".into(), load(&folder.join("bunny.obj"))?),
+        (Some(folder), Which::Dragon) => ("dragon".into(), load(&folder.join("dragon.ply"))?),
+        (None, Which::Bunny) => ("bumpy-sphere".into(), samples::bumpy_sphere(0.05, 0.005, 6, 6, 1)),
+        (None, Which::Dragon) => {
+            ("torus-knot".into(), samples::torus_knot(2, 3, 0.06, 0.02, 0.012, 3600, 121))
+        }
     };
-    // Plug in: the caps that `Field::build` itself makes, so that ours and the exact answer close holes alike.
-    let (closed, caps) = close::holes(&mesh);
-    Ok(Model { name, mesh, closed, caps })
+    // The caps that `Field::build` itself makes, so that ours and the exact answer close holes alike.
+    let topology = Topology::build(&mesh.triangles, mesh.positions.len());
+    let caps = cap_holes(&mesh.positions, &mesh.triangles, &topology, &CapParams::default());
+    let closed = RawMesh {
+        positions: [mesh.positions.as_slice(), &caps.positions].concat(),
+        triangles: [mesh.triangles.as_slice(), &caps.triangles].concat(),
+    };
+    Ok(Model { name, mesh, closed, caps: caps.holes.len() })
+}
+
+/// Reads and cleans a mesh file.
+fn load(path: &Path) -> Result<RawMesh> {
+    let mesh = Mesh::load(path, 1.0)?;
+    Ok(RawMesh { positions: mesh.positions().to_vec(), triangles: mesh.triangles().to_vec() })
 }
 
 /// The box of all vertices that a triangle uses [m].
