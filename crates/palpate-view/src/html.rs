@@ -3,6 +3,7 @@
 use crate::chart::escape;
 use crate::image::Image;
 use crate::png;
+use palpate::par;
 use std::fmt::Write;
 
 /// A page under construction: parts appear in the order they are added.
@@ -133,8 +134,9 @@ impl Page {
     /// When a picture cannot be encoded.
     pub fn pictures(&mut self, pictures: &[Picture<'_>]) -> Result<(), ::png::EncodingError> {
         self.body.push_str("<div class=\"figures\">\n");
-        for p in pictures {
-            let data = base64(&png::encode(p.image)?);
+        let coded = par::map(pictures.len(), |i| png::encode(pictures[i].image).map(|bytes| base64(&bytes)));
+        for (p, data) in pictures.iter().zip(coded) {
+            let data = data?;
             let _ = writeln!(
                 self.body,
                 "<figure><img width=\"{}\" height=\"{}\" alt=\"{}\" src=\"data:image/png;base64,{data}\">\
