@@ -7,10 +7,10 @@
 /// Falls back to the current pool when the system refuses to start threads.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     #[cfg(feature = "rayon")]
-    if threads > 0 {
-        if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-            return pool.install(work);
-        }
+    if threads > 0
+        && let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build()
+    {
+        return pool.install(work);
     }
     #[cfg(not(feature = "rayon"))]
     let _ = threads;

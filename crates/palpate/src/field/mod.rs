@@ -1,4 +1,216 @@
-//! Signed distance fields.
-/// placeholder
-#[derive(Debug)]
-pub struct Field;
+//! Signed distance fields: exact in a narrow band around the surface, smooth and bounded everywhere else.
+//!
+//! A field is a background grid of exact distances, one node every 8 voxels, refined by bricks of 9³ nodes wherever
+//! the surface is near. Inside the band every node is the exact distance to the closest triangle; between nodes the
+//! field is trilinear and continuous, also across the border of bricks.
+
+pub mod analytic;
+mod background;
+mod brick;
+mod build;
+mod bvh;
+mod cone;
+mod encode;
+pub mod iso;
+mod lattice;
+pub mod layered;
+mod lipschitz;
+mod sample;
+mod scan;
+mod sign;
+pub mod source;
+mod surface;
+
+pub use encode::Encoding;
+pub use lattice::Lattice;
+pub use sign::{SignChoice, SignMethod};
+pub use source::{Sample, Source};
+
+use crate::math::Aabb;
+use crate::mesh::Hole;
+use encode::Values;
+use thiserror::Error;
+
+/// A signed distance field on a sparse grid, in the shape's own frame [m]. Negative inside.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub(crate) lattice: Lattice,
+    /// Place of each cell's brick in `values`, or −1 where only the background exists; x fastest.
+    pub(crate) directory: Vec<i32>,
+    /// Background nodes, then bricks of 9³ nodes, x fastest.
+    pub(crate) values: Values,
+    /// Closest triangle of each brick node, as in `values` but without the background. Empty if not kept.
+    pub(crate) closest: Vec<u32>,
+    pub(crate) report: FieldReport,
+}
+
+/// How a field is built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldParams {
+    /// Half width of the band in which samples are interpolated from exact distances alone [voxels].
+    pub band: f64,
+    /// Free space around the surface inside the grid [voxels].
+    pub padding: f64,
+    /// How values are stored.
+    pub encoding: Encoding,
+    /// Keep the closest triangle of each node of the bricks (4 bytes a node).
+    pub keep_triangles: bool,
+    /// How the inside is told from the outside.
+    pub sign: SignChoice,
+    /// Close the holes of open components, so that the field is continuous there.
+    pub cap_holes: bool,
+    /// Largest memory the finished field may take [bytes]; none: no limit.
+    pub max_memory: Option<u64>,
+    /// Threads of the build; 0: those of the current rayon pool. The result does not depend on it.
+    pub threads: usize,
+}
+
+impl Default for FieldParams {
+    fn default() -> Self {
+        Self {
+            band: 3.0,
+            padding: 3.0,
+            encoding: Encoding::Float,
+            keep_triangles: false,
+            sign: SignChoice::Auto,
+            cap_holes: true,
+            max_memory: None,
+            threads: 0,
+        }
+    }
+}
+
+impl FieldParams {
+    /// Whether every value is in its range.
+    pub fn check(&self) -> Result<(), FieldError> {
+        if !(0.5..=64.0).contains(&self.band) {
+            return Err(FieldError::BadParameter {
+                name: "band",
+                value: self.band,
+                range: "0.5 to 64 voxels",
+            });
+        }
+        if !(1.0..=1000.0).contains(&self.padding) {
+            return Err(FieldError::BadParameter {
+                name: "padding",
+                value: self.padding,
+                range: "1 to 1000 voxels",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What was built, and how far it can be trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldReport {
+    /// How the inside was told from the outside.
+    pub sign_method: SignMethod,
+    /// Share of checked points at which a second method agreed [1].
+    pub sign_confidence: f64,
+    /// Bricks in which the pseudonormal contradicted itself and the winding number decided.
+    pub sign_repaired: usize,
+    /// Holes of the mesh and what became of them.
+    pub holes: Vec<Hole>,
+    /// Number of bricks.
+    pub bricks: usize,
+    /// Memory of the built field [bytes].
+    pub bytes: usize,
+    /// Half width of the band [m].
+    pub band: f64,
+    /// Largest possible |sample − true distance| for points nearer than `band` to the surface [m].
+    pub error_bound_band: f64,
+    /// Largest possible |sample − true distance| anywhere in the box [m].
+    pub error_bound_far: f64,
+    /// Lipschitz constant of the sampled function inside the box [1].
+    pub lipschitz: f64,
+    /// Box of the surface itself, caps included [m].
+    pub surface: Aabb,
+}
+
+impl FieldReport {
+    /// Number of holes that were capped.
+    pub fn caps(&self) -> usize {
+        self.holes.iter().filter(|h| h.outcome == crate::mesh::HoleOutcome::Capped).count()
+    }
+}
+
+impl Field {
+    /// Where the nodes are.
+    pub fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    /// What was built, and how far it can be trusted.
+    pub fn report(&self) -> &FieldReport {
+        &self.report
+    }
+
+    /// How values are stored.
+    pub fn encoding(&self) -> Encoding {
+        self.values.encoding()
+    }
+}
+
+/// Why a field could not be built.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum FieldError {
+    /// The voxel size is not a positive number.
+    #[error(
+        "voxel size is {voxel} m; give a positive length, for example the one `palpate inspect` suggests"
+    )]
+    BadVoxel {
+        /// The size given [m].
+        voxel: f64,
+    },
+    /// A parameter is out of range.
+    #[error("{name} is {value}; it must be {range}")]
+    BadParameter {
+        /// Which one.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// The grid would have too many voxels.
+    #[error("a voxel of {voxel} m needs a grid of {voxels:.2e} voxels; use {suggested:.3e} m or more")]
+    TooManyVoxels {
+        /// The size given [m].
+        voxel: f64,
+        /// How many voxels the box would have.
+        voxels: f64,
+        /// A size that fits [m].
+        suggested: f64,
+    },
+    /// The field would be larger than allowed.
+    #[error(
+        "a voxel of {voxel} m needs about {needed} bytes but {allowed} are allowed; use {suggested:.3e} m or more, or allow more memory"
+    )]
+    TooMuchMemory {
+        /// The size given [m].
+        voxel: f64,
+        /// Estimated need [bytes].
+        needed: u64,
+        /// The limit given [bytes].
+        allowed: u64,
+        /// A size that fits [m].
+        suggested: f64,
+    },
+    /// A fixed precision cannot hold the distances.
+    #[error(
+        "precision {precision} cannot hold distances up to {largest} m in 16 bits; use {suggested} or leave it out"
+    )]
+    Precision {
+        /// Decimal digits asked for.
+        precision: u32,
+        /// Largest distance in the grid [m].
+        largest: f64,
+        /// The most digits that fit.
+        suggested: i32,
+    },
+    /// The caller asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}

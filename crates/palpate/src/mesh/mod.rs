@@ -1,7 +1,53 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
 
+mod build;
+mod cap;
+mod check;
+mod error;
+mod gltf;
+mod gltf_data;
+mod hash_table;
+mod hole_fill;
+mod hole_trace;
+mod load;
+mod mass;
+mod obj;
+mod off;
+mod orient;
+mod ply;
+mod ply_header;
+mod read_error;
+#[cfg(test)]
+mod repair_tests;
+pub mod samples;
+#[cfg(test)]
+pub(crate) mod shapes;
+mod sliver;
+mod soup;
+mod stitch;
+mod stl;
+#[cfg(test)]
+mod tests;
+mod text;
+mod topology;
+mod triangulate;
+mod weld;
+mod winding;
+mod write;
+
 use crate::math::Aabb;
 use glam::DVec3;
+
+pub use build::RepairParams;
+pub use cap::{CapParams, Caps, Hole, HoleOutcome, cap_holes};
+pub use check::MeshReport;
+pub use error::MeshError;
+pub use load::{Format, unit_scale};
+pub use mass::MassProperties;
+pub use read_error::{Place, ReadError};
+pub use topology::Topology;
+pub use winding::winding_number_exact;
+pub use write::{write_obj, write_ply, write_stl};
 
 /// Triangles as a file or a generator gives them: nothing is promised, indices may be out of range.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,9 +67,24 @@ pub struct RawMesh {
 pub struct Mesh {
     pub(crate) positions: Vec<DVec3>,
     pub(crate) triangles: Vec<[u32; 3]>,
+    pub(crate) topology: Topology,
+    pub(crate) report: MeshReport,
 }
 
 impl Mesh {
+    /// Reads and repairs a mesh file; `scale` is metres per file unit. See [`RawMesh::load`] and [`Mesh::new`].
+    pub fn load(path: impl AsRef<std::path::Path>, scale: f64) -> Result<Self, MeshError> {
+        Self::new(RawMesh::load(path, scale)?, &RepairParams::default())
+    }
+
+    /// A mesh from parts whose invariants the test vouches for.
+    #[cfg(test)]
+    pub(crate) fn from_parts_unchecked(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let topology = Topology::build(&triangles, positions.len());
+        let report = MeshReport::of(&positions, &triangles, &topology, Default::default());
+        Self { positions, triangles, topology, report }
+    }
+
     /// Vertex positions [m].
     pub fn positions(&self) -> &[DVec3] {
         &self.positions
@@ -39,8 +100,18 @@ impl Mesh {
         self.triangles[t].map(|v| self.positions[v as usize])
     }
 
+    /// Which triangle lies across each edge.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What the mesh is, and what was repaired.
+    pub fn report(&self) -> &MeshReport {
+        &self.report
+    }
+
     /// The box of all vertices.
     pub fn aabb(&self) -> Aabb {
-        Aabb::of_points(self.positions.iter().copied())
+        self.report.aabb
     }
 }

@@ -1,0 +1,367 @@
+//! Building a field: from a mesh, or from anything that knows its own distance.
+//!
+//! Based on: Sagardia, Stouraitis, Lopes e Silva, 2014, section 2.1.1 [sagardia14]; Morvan, Reimers, Samset, 2008,
+//! section 3.1 [morvan08].
+//! Differs: distances are to the mesh itself, not to marked voxels, and exact in the band; the grid is sparse.
+
+use super::background::background;
+use super::brick::{Band, Filled, NODES, Refined, assemble, corners_of, fill};
+use super::bvh::{Bvh, Dipoles};
+use super::cone::cones;
+use super::encode::{Encoding, Values};
+use super::scan::{BRICK, NONE, OWNED, Slab};
+use super::sign::{self, SignMethod};
+use super::surface::Surface;
+use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
+use crate::math::Aabb;
+use crate::mesh::{CapParams, Caps, Hole, Mesh, Topology, cap_holes};
+use crate::par;
+use crate::progress::{Progress, Silent};
+use glam::DVec3;
+
+/// Brick layers scanned together by one thread. Fewer: features are set up more often. More: less parallel.
+const SLAB_LAYERS: usize = 2;
+/// Half the diagonal of a unit cube: what trilinear interpolation of a 1-Lipschitz function can miss.
+const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
+
+impl Field {
+    /// The signed distance field of `mesh` with voxels of edge `voxel` [m].
+    ///
+    /// Nodes within `params.band` voxels (plus a voxel's diagonal) of the surface hold the exact distance to the closest
+    /// triangle, rounded to f32. Time grows with the number of triangles and the surface in voxels, not the volume.
+    pub fn build(mesh: &Mesh, voxel: f64, params: &FieldParams) -> Result<Self, FieldError> {
+        Self::build_with(mesh, voxel, params, &Silent)
+    }
+
+    /// As [`Field::build`], reporting progress; stops with [`FieldError::Cancelled`] when asked to.
+    pub fn build_with(
+        mesh: &Mesh,
+        voxel: f64,
+        params: &FieldParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, FieldError> {
+        params.check()?;
+        let lattice = Lattice::around(mesh.aabb(), voxel, params.padding)?;
+        check_memory(mesh, &lattice, params)?;
+        par::with_threads(params.threads, || from_mesh(mesh, lattice, params, progress))
+    }
+
+    /// The field of a source that knows its own distance (see [`super::analytic`]), over the box `aabb` [m].
+    ///
+    /// Every node of a brick is exact. Time grows with the surface in voxels.
+    pub fn from_source(
+        source: &dyn Source,
+        aabb: Aabb,
+        voxel: f64,
+        params: &FieldParams,
+    ) -> Result<Self, FieldError> {
+        params.check()?;
+        let lattice = Lattice::around(aabb, voxel, params.padding)?;
+        par::with_threads(params.threads, || from_source(source, aabb, lattice, params))
+    }
+}
+
+fn from_mesh(
+    mesh: &Mesh,
+    lattice: Lattice,
+    params: &FieldParams,
+    progress: &dyn Progress,
+) -> Result<Field, FieldError> {
+    let stop = || if progress.cancelled() { Err(FieldError::Cancelled) } else { Ok(()) };
+    progress.stage("surface", 0);
+    let (surface, holes, surface_box) = prepare(mesh, &lattice, params);
+    stop()?;
+    progress.stage("tree", 0);
+    let (bvh, cones) = par::join(|| Bvh::build(&surface), || cones(&surface));
+    stop()?;
+
+    // Exact band: every sample nearer than params.band reads only nodes nearer than this.
+    let half_width = params.band + 2.0 * HALF_DIAGONAL;
+    let band = scan(&surface, &cones, &lattice, half_width, progress);
+    stop()?;
+    let (mut corners, _) = background(&surface, &bvh, &lattice, |n| band.corner(n), progress);
+    stop()?;
+    let refined = Refined::find(&band, &lattice);
+    check_index(&refined, &lattice)?;
+    let mut filled = fill(&band, &refined, &surface, &corners, &lattice, half_width as f32, progress);
+    stop()?;
+
+    progress.stage("sign", 0);
+    let dipoles = Dipoles::build(&bvh, &surface);
+    let (method, confidence) =
+        sign::choose(params.sign, &surface, &holes, &dipoles, &bvh, &lattice, &corners);
+    let inside = |p: DVec3| dipoles.winding(&bvh, &surface, p) > 0.5;
+    let repaired = apply_sign(method, &mut corners, &mut filled, &refined, &lattice, inside);
+    stop()?;
+
+    let excess = f64::from(filled.iter().fold(0.0f32, |m, f| m.max(f.excess)));
+    let keep = params.keep_triangles;
+    // Outside the surface's box everything is outside.
+    let border = |n: [usize; 3]| {
+        let c = n.map(|v| v / BRICK);
+        let at = (n[2] & 7) << 6 | (n[1] & 7) << 3 | (n[0] & 7);
+        band.owned(c).map(|(d, t)| (d[at].abs(), t[at])).filter(|(d, _)| d.is_finite())
+    };
+    let report = |values: &Values, lipschitz: f64| {
+        // f32 coordinates in the search, f32 values.
+        let rounding =
+            1e-4 + f64::from(f32::EPSILON) * 4.0 * f64::from(*lattice.dims().iter().max().unwrap_or(&1));
+        let fine = HALF_DIAGONAL + rounding;
+        let far = (HALF_DIAGONAL * BRICK as f64 + rounding).max(excess + fine);
+        FieldReport {
+            sign_method: method,
+            sign_confidence: confidence,
+            sign_repaired: repaired,
+            holes: holes.clone(),
+            bricks: refined.cells.len(),
+            bytes: 0,
+            band: params.band * lattice.voxel,
+            error_bound_band: fine * lattice.voxel + values.error(),
+            error_bound_far: far * lattice.voxel + values.error(),
+            lipschitz,
+            surface: surface_box,
+        }
+    };
+    finish(&lattice, &refined, &filled, &corners, border, keep, params, report, progress)
+}
+
+/// The mesh in grid coordinates, its holes capped; the holes; the box of the surface [m].
+fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Vec<Hole>, Aabb) {
+    let topology = mesh.topology();
+    let caps = if params.cap_holes && topology.boundary_edges() > 0 {
+        cap_holes(mesh.positions(), mesh.triangles(), topology, &CapParams::default())
+    } else {
+        Caps::default()
+    };
+    let count = mesh.positions().len();
+    let mut positions = vec![DVec3::ZERO; count + caps.positions.len()];
+    let scale = 1.0 / lattice.voxel;
+    par::chunks_mut(&mut positions, 8192, |chunk, out| {
+        for (i, p) in out.iter_mut().enumerate() {
+            let at = chunk * 8192 + i;
+            let from = if at < count { mesh.positions()[at] } else { caps.positions[at - count] };
+            *p = (from - lattice.origin) * scale;
+        }
+    });
+    let (triangles, topology) = if caps.triangles.is_empty() {
+        (mesh.triangles().to_vec(), topology.clone())
+    } else {
+        let all = [mesh.triangles(), &caps.triangles].concat();
+        let topology = Topology::build(&all, positions.len());
+        (all, topology)
+    };
+    let aabb = caps.positions.iter().fold(mesh.aabb(), |b, p| b.grow(*p));
+    (Surface::new(positions, triangles, topology), caps.holes, aabb)
+}
+
+/// Scans all slabs of the grid.
+fn scan(
+    surface: &Surface,
+    cones: &[super::cone::Cone],
+    lattice: &Lattice,
+    half_width: f64,
+    progress: &dyn Progress,
+) -> Band {
+    let cells = lattice.cells.map(|c| c as usize + 1);
+    let slabs = cells[2].div_ceil(SLAB_LAYERS);
+    progress.stage("band", slabs as u64);
+    let slabs = par::map(slabs, |s| {
+        let layers = s * SLAB_LAYERS..((s + 1) * SLAB_LAYERS).min(cells[2]);
+        let mut slab = Slab::new([cells[0], cells[1]], layers, half_width);
+        if !progress.cancelled() {
+            for (t, tri) in surface.triangles.iter().enumerate() {
+                let z = tri.map(|v| surface.positions[v as usize].z);
+                if slab.reaches(z[0].min(z[1]).min(z[2]), z[0].max(z[1]).max(z[2])) {
+                    slab.scan_triangle(surface, t);
+                }
+            }
+            for cone in cones {
+                let z = surface.positions[cone.vertex as usize].z;
+                if slab.reaches(z, z) {
+                    slab.scan_cone(surface, cone);
+                }
+            }
+        }
+        progress.advance(1);
+        slab
+    });
+    Band { slabs, layers: SLAB_LAYERS, cells }
+}
+
+/// Gives corners and bricks the side the method says. Returns in how many bricks the method had to be overruled.
+fn apply_sign(
+    method: SignMethod,
+    corners: &mut [f32],
+    filled: &mut [Filled],
+    refined: &Refined,
+    lattice: &Lattice,
+    inside: impl Fn(DVec3) -> bool + Sync + Send,
+) -> usize {
+    match method {
+        SignMethod::Analytic => {}
+        SignMethod::Pseudonormal => return sign::repair(filled, refined, corners, lattice, inside),
+        SignMethod::Unsigned => {
+            corners.iter_mut().for_each(|d| *d = d.abs());
+            filled.iter_mut().flat_map(|f| &mut f.distance).for_each(|d| *d = d.abs());
+        }
+        SignMethod::Winding => {
+            sign::sign_background(corners, lattice, &inside);
+            par::chunks_mut(filled, 1, |b, f| {
+                sign::sign_brick(&mut f[0].distance, refined.origin(b), &inside);
+            });
+        }
+    }
+    0
+}
+
+/// Assembles, measures and encodes the values.
+#[expect(clippy::too_many_arguments, reason = "the last step takes what all earlier ones made")]
+fn finish(
+    lattice: &Lattice,
+    refined: &Refined,
+    filled: &[Filled],
+    corners: &[f32],
+    border: impl Fn([usize; 3]) -> Option<(f32, u32)> + Sync + Send,
+    keep: bool,
+    params: &FieldParams,
+    report: impl Fn(&Values, f64) -> FieldReport,
+    progress: &dyn Progress,
+) -> Result<Field, FieldError> {
+    progress.stage("assemble", 0);
+    let bricks = refined.cells.len();
+    let voxel = lattice.voxel as f32;
+    let mut values = vec![0.0f32; corners.len() + bricks * NODES];
+    let (head, tail) = values.split_at_mut(corners.len());
+    for (v, c) in head.iter_mut().zip(corners) {
+        *v = c * voxel;
+    }
+    let mut closest = vec![NONE; if keep { bricks * NODES } else { 0 }];
+    let around = |b: usize| corners_of(corners, lattice, refined.cells[b].map(|v| v as usize));
+    if keep {
+        // Once for the triangles alone: rarely wanted, so not worth a second kind of loop.
+        par::chunks_mut(&mut closest, NODES, |b, out| {
+            assemble(refined, filled, &border, &around(b), b, &mut [0.0; NODES], out);
+        });
+    }
+    par::chunks_mut(tail, NODES, |b, out| {
+        assemble(refined, filled, &border, &around(b), b, out, &mut []);
+        out.iter_mut().for_each(|v| *v *= voxel);
+    });
+    let lipschitz = lipschitz(corners, lattice, refined, tail, voxel);
+    let directory = refined
+        .brick
+        .iter()
+        .map(|&b| if b == NONE { -1 } else { (corners.len() + b as usize * NODES) as i32 });
+    let directory: Vec<i32> = directory.collect();
+    let values = Values::encode(values, params.encoding, lattice.voxel)?;
+    let mut report = report(&values, lipschitz);
+    if params.encoding != Encoding::Float {
+        // Rounding both ends of an edge the wrong way.
+        report.lipschitz += 2.0 * values.error() / lattice.voxel * 3f64.sqrt();
+    }
+    report.bytes = values.bytes() + 4 * directory.len() + 4 * closest.len();
+    Ok(Field { lattice: *lattice, directory, values, closest, report })
+}
+
+/// The largest gradient any voxel, or any background cell without a brick, can have.
+fn lipschitz(corners: &[f32], lattice: &Lattice, refined: &Refined, bricks: &[f32], voxel: f32) -> f64 {
+    let fine =
+        par::map(refined.cells.len(), |b| super::lipschitz::of_brick(&bricks[b * NODES..(b + 1) * NODES]));
+    let fine = fine.into_iter().fold(0.0f32, f32::max) / voxel;
+    let [cx, cy, cz] = lattice.cells.map(|c| c as usize);
+    let coarse = par::map(cz, |k| {
+        let mut most = 0.0f32;
+        for j in 0..cy {
+            for i in 0..cx {
+                if refined.brick[(k * cy + j) * cx + i] == NONE {
+                    most = most.max(super::lipschitz::of_cell(&corners_of(corners, lattice, [i, j, k])));
+                }
+            }
+        }
+        most
+    });
+    let coarse = coarse.into_iter().fold(0.0f32, f32::max) / BRICK as f32;
+    f64::from(fine.max(coarse)) * (1.0 + 1e-5)
+}
+
+/// Refuses a grid whose values cannot be indexed with 31 bits.
+fn check_index(refined: &Refined, lattice: &Lattice) -> Result<(), FieldError> {
+    let count = lattice.corner_count() + refined.cells.len() * NODES;
+    if count > i32::MAX as usize {
+        let suggested = lattice.voxel * (count as f64 / f64::from(i32::MAX)).sqrt() * 1.1;
+        return Err(FieldError::TooManyVoxels { voxel: lattice.voxel, voxels: count as f64, suggested });
+    }
+    Ok(())
+}
+
+/// Refuses a field that would surely be larger than allowed, before any work is done.
+fn check_memory(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> Result<(), FieldError> {
+    let Some(allowed) = params.max_memory else { return Ok(()) };
+    let value = if params.encoding == Encoding::Float { 4.0 } else { 2.0 };
+    let node = value + if params.keep_triangles { 4.0 } else { 0.0 };
+    let area: f64 = (0..mesh.triangles().len())
+        .map(|t| {
+            let [a, b, c] = mesh.corners(t);
+            0.5 * (b - a).cross(c - a).length()
+        })
+        .sum();
+    // Bricks that a plane of that area meets with its band, on average over directions.
+    let thickness = 2.0 * (params.band + 2.0 * HALF_DIAGONAL) + 1.5 * BRICK as f64;
+    let bricks =
+        (area / (lattice.voxel * lattice.voxel) * thickness / 512.0).min(lattice.cell_count() as f64);
+    let needed = bricks * NODES as f64 * node
+        + lattice.corner_count() as f64 * 4.0
+        + lattice.cell_count() as f64 * 4.0;
+    if needed > allowed as f64 {
+        let suggested = lattice.voxel * (needed / allowed as f64).sqrt() * 1.1;
+        return Err(FieldError::TooMuchMemory {
+            voxel: lattice.voxel,
+            needed: needed as u64,
+            allowed,
+            suggested,
+        });
+    }
+    Ok(())
+}
+
+fn from_source(
+    source: &dyn Source,
+    aabb: Aabb,
+    lattice: Lattice,
+    params: &FieldParams,
+) -> Result<Field, FieldError> {
+    let position = |n: [usize; 3]| lattice.origin + DVec3::from_array(n.map(|v| v as f64)) * lattice.voxel;
+    let at = |n: [usize; 3]| (source.distance(position(n)) / lattice.voxel) as f32;
+    let [nx, ny, nz] = lattice.corners();
+    let corners = par::map(nx * ny * nz, |i| at([i % nx, i / nx % ny, i / nx / ny].map(|v| v * BRICK)));
+    let half_width = (params.band + 2.0 * HALF_DIAGONAL) as f32;
+    // A cell is refined when its middle is near enough that a node may be in the band.
+    let [cx, cy, _] = lattice.cells.map(|c| c as usize);
+    let reach = half_width + (HALF_DIAGONAL * BRICK as f64) as f32;
+    let near = par::map(lattice.cell_count(), |i| {
+        at([i % cx, i / cx % cy, i / cx / cy].map(|v| v * BRICK + BRICK / 2)).abs() <= reach
+    });
+    let refined = Refined::from_marks(&near, &lattice);
+    check_index(&refined, &lattice)?;
+    let filled = par::map(refined.cells.len(), |b| {
+        let cell = refined.cells[b].map(|v| v as usize * BRICK);
+        let distance: [f32; OWNED] =
+            core::array::from_fn(|n| at([cell[0] + (n & 7), cell[1] + (n >> 3 & 7), cell[2] + (n >> 6)]));
+        Filled { distance, triangle: [NONE; OWNED], excess: 0.0 }
+    });
+    let report = |values: &Values, lipschitz: f64| FieldReport {
+        sign_method: SignMethod::Analytic,
+        sign_confidence: 1.0,
+        sign_repaired: 0,
+        holes: Vec::new(),
+        bricks: refined.cells.len(),
+        bytes: 0,
+        band: params.band * lattice.voxel,
+        error_bound_band: (HALF_DIAGONAL + 1e-4) * lattice.voxel + values.error(),
+        error_bound_far: (HALF_DIAGONAL * BRICK as f64 + 1e-4) * lattice.voxel + values.error(),
+        lipschitz,
+        surface: aabb,
+    };
+    let border = |n: [usize; 3]| Some((at(n), NONE));
+    finish(&lattice, &refined, &filled, &corners, border, false, params, report, &Silent)
+}

@@ -1,0 +1,88 @@
+//! Whole-scene benchmarks: ours and the peers in one run, interleaved, each row with its result.
+
+pub mod error;
+pub mod exact;
+pub mod generation;
+pub mod machine;
+pub mod ours;
+pub mod paper;
+pub mod peer;
+pub mod svg;
+pub mod table;
+
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+/// Benchmarks that exist.
+pub const NAMES: [&str; 1] = ["generation"];
+
+/// Command line of `bench`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// Which benchmark: see --list
+    pub name: Option<String>,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Folder with bunny.obj and dragon.ply (default: the environment variable PALPATE_MODELS)
+    #[arg(long)]
+    pub models: Option<PathBuf>,
+    /// Only the bunny and small grids
+    #[arg(long)]
+    pub quick: bool,
+    /// Only rows whose case, metric or peer contains this text
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Threads that ours and the peers may use
+    #[arg(long, default_value_t = 2)]
+    pub threads: usize,
+    /// How often each fast program is run; the best time counts
+    #[arg(long, default_value_t = 3)]
+    pub repeat: usize,
+    /// Install the peers, then stop (unless a benchmark is named too)
+    #[arg(long)]
+    pub setup: bool,
+    /// Name the benchmarks and the peers, then stop
+    #[arg(long)]
+    pub list: bool,
+    /// Folder for the saved run (default: lab/runs/DATE-MACHINE)
+    #[arg(long)]
+    pub save: Option<PathBuf>,
+}
+
+impl Options {
+    /// Whether a row passes `--only`.
+    fn wants(&self, case: &str, metric: &str, peer: &str) -> bool {
+        self.only.as_ref().is_none_or(|o| [case, metric, peer].iter().any(|text| text.contains(o.as_str())))
+    }
+}
+
+/// Does what the command line asks for.
+pub fn run(options: &Options) -> Result<()> {
+    if options.list {
+        return table::print(&list());
+    }
+    if options.setup {
+        peer::setup()?;
+        if options.name.is_none() {
+            return Ok(());
+        }
+    }
+    let name = options.name.as_deref().context("name a benchmark; `bench --list` names them all")?;
+    let report = match name {
+        "generation" => generation::run(options)?,
+        other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
+    };
+    let saved = table::save(&report, options.save.as_deref())?;
+    eprintln!("saved {}", saved.display());
+    table::print(&if options.json { table::json(&report)? } else { table::text(&report) })
+}
+
+fn list() -> String {
+    let state = |name: &&str| {
+        let state = peer::Peer::start(name).map_or_else(|missing| missing, |_| "installed".into());
+        format!("  {name:<12} {state}")
+    };
+    let peers: Vec<String> = peer::NAMES.iter().map(state).collect();
+    format!("benchmarks\n  {}\npeers\n{}\n", NAMES.join("\n  "), peers.join("\n"))
+}

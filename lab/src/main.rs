@@ -1,0 +1,35 @@
+//! `palpate-lab`: benchmarks beside other people's programs. See `lab/peers/README.md`.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use palpate_lab::bench::{self, Options};
+
+#[derive(Parser)]
+#[command(name = "palpate-lab", about = "Benchmarks of palpate beside its peers; never shipped")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a benchmark, list them, or install the peers
+    Bench(Options),
+    /// Answer peer requests on standard input with our own engine (one process per row, so that peaks do not mix)
+    #[command(hide = true)]
+    Row,
+}
+
+fn main() -> std::process::ExitCode {
+    let done: Result<()> = match Args::parse().command {
+        Command::Bench(options) => bench::run(&options),
+        Command::Row => bench::ours::serve(),
+    };
+    match done {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("palpate-lab: {error:#}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}
