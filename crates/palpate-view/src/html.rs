@@ -45,10 +45,11 @@ th,td{text-align:left;padding:.38rem .6rem .38rem 0;border-top:1px solid var(--l
 thead th{border-top:0;color:var(--dim);font-weight:500}
 tbody th{font-weight:400;color:var(--dim);white-space:nowrap}
 td{overflow-wrap:anywhere}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:1rem}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:1rem;align-items:start}
 figure{margin:0;padding:.8rem;min-width:0}
 figure img,figure svg{display:block;width:100%;height:auto;border-radius:6px}
 figure.wide{grid-column:1/-1;margin:1rem 0}
+figure.wide svg{max-width:720px}
 figcaption{color:var(--dim);font-size:.93rem;padding:.6rem .2rem 0}
 .warnings{background:var(--warn-paper);color:var(--warn);border-radius:12px;padding:.8rem 1.1rem .8rem 2.2rem;margin:0}
 .good{color:var(--dim)}
