@@ -6,9 +6,12 @@
 use crate::progress::Reporter;
 use anyhow::{Context, Result, bail};
 use glam::DVec3;
+use palpate::field::iso::{IsoGrid, iso_surface};
+use palpate::field::{self, FieldParams};
 use palpate::math::Aabb;
-use palpate::mesh::RawMesh;
-use palpate::{Field, Mesh};
+use palpate::mesh::{RawMesh, RepairParams, samples};
+use palpate::voxmap::VoxmapParams;
+use palpate::{Field, Mesh, Voxmap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -228,8 +231,43 @@ pub(crate) fn content_key(source: &Source, options: &Options) -> Option<u128> {
 /// # Errors
 /// When the bytes are no mesh, or one without a usable triangle.
 pub(crate) fn load_mesh(source: &Source) -> Result<(Mesh, MeshInfo)> {
-    let _ = (source.scale, &source.bytes);
-    missing("reading meshes")
+    let (raw, name) = match &source.input {
+        Input::Sample(name) => {
+            let raw = samples::by_name(name).with_context(|| {
+                format!("there is no sample \"{name}\"; the samples are {}", samples::NAMES.join(", "))
+            })?;
+            (raw, name.clone())
+        }
+        // Through the path and not the bytes: a glTF file may name others beside it.
+        Input::File(path) | Input::Asset(path) => {
+            (RawMesh::load(path, source.scale)?, path.display().to_string())
+        }
+    };
+    let mesh = Mesh::new(raw, &RepairParams::default()).with_context(|| name)?;
+    let info = mesh_info(&mesh);
+    Ok((mesh, info))
+}
+
+fn mesh_info(mesh: &Mesh) -> MeshInfo {
+    let r = mesh.report();
+    MeshInfo {
+        vertices: r.vertices,
+        triangles: r.triangles,
+        boundary_edges: r.boundary_edges,
+        nonmanifold_edges: r.nonmanifold_edges,
+        duplicate_faces: r.duplicate_faces,
+        degenerate: r.degenerate,
+        flipped_faces: r.flipped_faces,
+        components: r.components,
+        holes: r.holes,
+        watertight: r.watertight,
+        volume: r.volume,
+        area: r.area,
+        aabb: r.aabb,
+        suggested_voxel: r.suggested_voxel,
+        // What the automatic choice does with such a mesh.
+        sign_method: if r.watertight && r.nonmanifold_edges == 0 { "pseudonormal" } else { "winding" }.into(),
+    }
 }
 
 /// The voxel size that `options` ask for [m].
@@ -262,8 +300,44 @@ pub(crate) fn build(
     options: &Options,
     reporter: &Reporter,
 ) -> Result<Model> {
-    let _ = (voxel_size(options, mesh_info.aabb)?, mesh, reporter, options.threads, options.max_memory);
-    missing("building fields")
+    let voxel = voxel_size(options, mesh_info.aabb)?;
+    let defaults = FieldParams::default();
+    let params = FieldParams {
+        band: options.band.unwrap_or(defaults.band),
+        padding: options.padding.unwrap_or(defaults.padding),
+        encoding: match options.encoding {
+            Encoding::Float => field::Encoding::Float,
+            Encoding::Scaled => field::Encoding::Scaled { precision: options.precision },
+            Encoding::Layered => field::Encoding::Layered,
+        },
+        max_memory: options.max_memory,
+        threads: options.threads,
+        ..defaults
+    };
+    let field = Field::build_with(&mesh, voxel, &params, reporter)?;
+    let info = field_info(&field, options.spacing);
+    Ok(Model { frame: field.lattice().aabb(), mesh, mesh_info, info, field })
+}
+
+/// Shell points are two voxels apart unless told otherwise.
+const SPACING_VOXELS: f64 = 2.0;
+
+fn field_info(field: &Field, spacing: Option<f64>) -> FieldInfo {
+    let (report, lattice) = (field.report(), field.lattice());
+    FieldInfo {
+        voxel: lattice.voxel,
+        spacing: spacing.unwrap_or(SPACING_VOXELS * lattice.voxel),
+        dims: lattice.dims().map(u64::from),
+        bricks: report.bricks as u64,
+        points: None,
+        levels: None,
+        bytes: report.bytes as u64,
+        sign_method: report.sign_method.name().to_owned(),
+        sign_confidence: report.sign_confidence,
+        caps: report.caps() as u64,
+        error_bound_band: report.error_bound_band,
+        error_bound_far: report.error_bound_far,
+    }
 }
 
 /// Writes a model with its key to `path`.
@@ -296,8 +370,8 @@ pub(crate) fn open_asset(path: &Path) -> Result<Model> {
 impl Model {
     /// Signed distance at `p`, negative inside [m], and its gradient, outward.
     pub(crate) fn sample(&self, p: DVec3) -> (f64, DVec3) {
-        let _ = (&self.field, p);
-        (f64::NAN, DVec3::ZERO)
+        let s = self.field.sample(p);
+        (s.distance, s.gradient)
     }
 
     /// Signed distance at `p`, negative inside [m].
@@ -312,7 +386,8 @@ impl Model {
 
     /// Position of the first node of the dense grid and number of nodes along each axis.
     pub(crate) fn grid(&self) -> (DVec3, [usize; 3]) {
-        (self.frame.min, self.info.dims.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
+        let lattice = self.field.lattice();
+        (lattice.origin, lattice.dims().map(|n| n as usize + 1))
     }
 
     /// The surface at distance `level` [m].
@@ -320,8 +395,20 @@ impl Model {
     /// # Errors
     /// When it has too many triangles for a mesh.
     pub(crate) fn iso_surface(&self, level: f64) -> Result<RawMesh> {
-        let _ = level;
-        missing("the iso-surface")
+        let lattice = self.field.lattice();
+        let upper = lattice.dims().map(i64::from);
+        let grid = IsoGrid { origin: lattice.origin, voxel: lattice.voxel, lower: [0; 3], upper };
+        // A block whose middle is farther from the level than its corners can make up for holds no surface.
+        let half = 0.5 * (field::iso::BLOCK as f64) * lattice.voxel;
+        let reach = self.field.report().lipschitz * half * 3.0_f64.sqrt() * 1.001 + lattice.voxel;
+        let all = grid.blocks();
+        let near = palpate::par::map(all.len(), |i| {
+            let corner = DVec3::from_array(all[i].map(|b| (b * field::iso::BLOCK) as f64));
+            let middle = lattice.origin + lattice.voxel * corner + DVec3::splat(half);
+            (self.distance(middle) - level).abs() <= reach
+        });
+        let blocks: Vec<[i64; 3]> = all.iter().zip(near).filter(|(_, n)| *n).map(|(b, _)| *b).collect();
+        Ok(iso_surface(&grid, &blocks, level as f32, |ijk| self.distance(grid.position(ijk)) as f32)?)
     }
 
     /// The cells of a grid of `voxel` [m] that the surface meets, and the position of cell (0, 0, 0).
@@ -329,7 +416,9 @@ impl Model {
     /// # Errors
     /// When the grid would be too large.
     pub(crate) fn surface_cells(&self, voxel: f64) -> Result<(Vec<[i32; 3]>, DVec3)> {
-        let _ = voxel;
-        missing("the voxel map")
+        let params = VoxmapParams { layers: 0, ..VoxmapParams::default() };
+        let map = Voxmap::build(&self.mesh, voxel, &params)?;
+        let cells = map.surface_voxels().map(|c| c.map(|i| i as i32)).collect();
+        Ok((cells, map.grid().origin))
     }
 }
