@@ -1,6 +1,6 @@
 //! Reports in words and in JSON: what a mesh is, what is wrong with it, what a field promises.
 
-use crate::engine::{FieldInfo, MeshInfo};
+use crate::engine::{FieldInfo, MeshInfo, Model, Voxels};
 use palpate::math::Aabb;
 use palpate_view::units;
 use serde_json::{Value, json};
@@ -63,9 +63,28 @@ pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
     if info.boundary_edges > 0 {
         let holes = plural(info.holes, "hole", "holes");
         let edges = plural(info.boundary_edges, "open edge", "open edges");
-        out.push(format!(
-            "{holes} ({edges}): holes are capped so that inside and outside are defined; close them for exact distances there"
-        ));
+        let mut text = format!("{holes} ({edges})");
+        let capped = info.holes.saturating_sub(info.sheets + info.unclosable);
+        if capped > 0 {
+            let which = if capped < info.holes { format!("{capped} of them ") } else { String::new() };
+            text += &format!(
+                ": {which}capped so that inside and outside are defined; close them for exact distances there"
+            );
+        }
+        out.push(text);
+    }
+    if info.sheets > 0 && info.sign_method == "unsigned" {
+        out.push(
+            "the surface encloses nothing: distances are positive everywhere; give it a thickness to have an inside"
+                .into(),
+        );
+    } else if info.sheets > 0 {
+        let rims = plural(info.sheets, "hole is the rim", "holes are rims");
+        out.push(format!("{rims} of open sheets, which enclose nothing; give them a thickness"));
+    }
+    if info.unclosable > 0 {
+        let text = plural(info.unclosable, "hole has", "holes have");
+        out.push(format!("{text} no closed rim and cannot be capped; the winding number decides there"));
     }
     if info.nonmanifold_edges > 0 {
         let edges = plural(info.nonmanifold_edges, "edge has", "edges have");
@@ -113,9 +132,22 @@ pub(crate) fn field_json(info: &FieldInfo) -> Value {
     })
 }
 
+/// The voxel map for machines; null when none was asked for.
+pub(crate) fn voxels_json(voxels: Option<&Voxels>) -> Value {
+    voxels.map_or(Value::Null, |v| {
+        json!({
+            "surface_voxels": v.surface,
+            "inside_voxels": v.inside,
+            "layers": v.layers,
+            "leaks": v.leaks,
+            "bytes": v.bytes,
+        })
+    })
+}
+
 /// The field for people.
-pub(crate) fn field_rows(info: &FieldInfo) -> Vec<(String, String)> {
-    let row = |name: &str, value: String| (name.to_owned(), value);
+pub(crate) fn field_rows(model: &Model) -> Vec<(String, String)> {
+    let (info, row) = (&model.info, |name: &str, value: String| (name.to_owned(), value));
     let [x, y, z] = info.dims;
     let voxels =
         |metres: f64| format!("± {} ({} voxel)", units::length(metres), units::number(metres / info.voxel));
@@ -130,6 +162,12 @@ pub(crate) fn field_rows(info: &FieldInfo) -> Vec<(String, String)> {
     ];
     if info.caps > 0 {
         rows.push(row("capped holes", units::count(info.caps)));
+    }
+    if let Some(v) = &model.voxels {
+        let leaks = if v.leaks { ", leaking through a hole" } else { "" };
+        let text = format!("{} surface, {} inside{leaks}", units::count(v.surface), units::count(v.inside));
+        rows.push(row("voxels", text));
+        rows.push(row("layers", format!("± {} in {}", v.layers, units::bytes(v.bytes))));
     }
     if let (Some(points), Some(levels)) = (info.points, info.levels) {
         rows.push(row("shell", format!("{} points in {levels} levels", units::count(points))));
@@ -159,6 +197,8 @@ mod tests {
             aabb: Aabb { min: DVec3::ZERO, max: DVec3::ONE },
             suggested_voxel: 4e-3,
             sign_method: "pseudonormal".into(),
+            sheets: 0,
+            unclosable: 0,
         }
     }
 

@@ -1,19 +1,20 @@
 //! Every call into the engine, and the plain values the commands show.
 //!
-//! The commands know only this file. A part of the engine that this version does not have yet answers with
-//! [`missing`]; nothing else in the program needs to change when it arrives.
+//! The commands know only this file and `saved`, which keeps models in files.
 
 use crate::progress::Reporter;
 use anyhow::{Context, Result, bail};
 use glam::DVec3;
+use palpate::asset::Asset;
 use palpate::field::iso::{IsoGrid, iso_surface};
-use palpate::field::{self, FieldParams};
+use palpate::field::{self, FieldParams, FieldReport};
 use palpate::math::Aabb;
-use palpate::mesh::{RawMesh, RepairParams, samples};
+use palpate::mesh::{HoleOutcome, MeshReport, RawMesh, RepairParams, samples};
 use palpate::voxmap::VoxmapParams;
 use palpate::{Field, Mesh, Voxmap};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Marks a sample's name where a file is expected.
 const SAMPLE_PREFIX: &str = "sample:";
@@ -65,8 +66,18 @@ impl Input {
 #[derive(Debug)]
 pub(crate) struct Source {
     input: Input,
-    scale: f64,
-    bytes: Vec<u8>,
+    pub(crate) scale: f64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Source {
+    /// What decides the format: the file's extension; `sample` for a sample.
+    pub(crate) fn extension(&self) -> String {
+        match &self.input {
+            Input::Sample(_) => "sample".to_owned(),
+            Input::File(path) | Input::Asset(path) => crate::files::extension(path),
+        }
+    }
 }
 
 /// How large a voxel is.
@@ -126,7 +137,7 @@ impl Options {
     }
 
     /// What decides the result, as text; threads and memory do not.
-    fn recipe(&self) -> String {
+    pub(crate) fn recipe(&self) -> String {
         let Self { size, spacing, encoding, precision, band, padding, layers, threads: _, max_memory: _ } =
             self;
         format!("{size:?} {spacing:?} {encoding:?} {precision:?} {band:?} {padding:?} {layers:?}")
@@ -153,8 +164,21 @@ pub(crate) struct MeshInfo {
     pub(crate) aabb: Aabb,
     /// [m]
     pub(crate) suggested_voxel: f64,
-    /// How the sign would be found.
+    /// How the sign would be found, or was.
     pub(crate) sign_method: String,
+    /// Holes that are the rim of a sheet, and holes that form no closed loop: neither is capped.
+    pub(crate) sheets: usize,
+    pub(crate) unclosable: usize,
+}
+
+impl MeshInfo {
+    /// Takes what a field's build found out about the mesh.
+    pub(crate) fn learn(&mut self, report: &FieldReport) {
+        let count = |outcome| report.holes.iter().filter(|h| h.outcome == outcome).count();
+        report.sign_method.name().clone_into(&mut self.sign_method);
+        self.sheets = count(HoleOutcome::Sheet);
+        self.unclosable = count(HoleOutcome::Unclosable);
+    }
 }
 
 /// What a built field is and promises.
@@ -162,11 +186,10 @@ pub(crate) struct MeshInfo {
 pub(crate) struct FieldInfo {
     /// [m]
     pub(crate) voxel: f64,
-    /// [m]
-    pub(crate) spacing: f64,
+    /// Distance of shell points, their number and the tree's levels; none while the asset holds a field alone [m].
+    pub(crate) spacing: Option<f64>,
     pub(crate) dims: [u64; 3],
     pub(crate) bricks: u64,
-    /// Shell points and tree levels; none while the asset holds a field alone.
     pub(crate) points: Option<u64>,
     pub(crate) levels: Option<u64>,
     pub(crate) bytes: u64,
@@ -179,20 +202,36 @@ pub(crate) struct FieldInfo {
     pub(crate) error_bound_far: f64,
 }
 
+/// The voxel map that `--layers` asks for, in numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Voxels {
+    pub(crate) surface: u64,
+    pub(crate) inside: u64,
+    /// Layers outward, and as many inward.
+    pub(crate) layers: u64,
+    /// Whether the outside reached in through a hole.
+    pub(crate) leaks: bool,
+    pub(crate) bytes: u64,
+}
+
+/// Where a model's mesh is.
+#[derive(Debug)]
+pub(crate) enum ModelMesh {
+    Built(Box<Mesh>),
+    /// Made when first asked for: distances do not need it.
+    InFile(Box<Asset>, OnceLock<Mesh>),
+}
+
 /// A mesh with its field.
 #[derive(Debug)]
 pub(crate) struct Model {
-    pub(crate) mesh: Mesh,
+    mesh: ModelMesh,
     pub(crate) mesh_info: MeshInfo,
     pub(crate) info: FieldInfo,
     /// The box the field covers.
     pub(crate) frame: Aabb,
+    pub(crate) voxels: Option<Voxels>,
     field: Field,
-}
-
-/// The error of a part that this version does not have.
-fn missing<T>(what: &str) -> Result<T> {
-    bail!("{what} is not in this version of palpate yet; build a newer one")
 }
 
 /// Reads the bytes of a mesh; `scale` is metres per unit of the file.
@@ -210,20 +249,6 @@ pub(crate) fn read(input: &Input, scale: f64) -> Result<Source> {
         }
     };
     Ok(Source { input: input.clone(), scale, bytes })
-}
-
-/// Identifies a build: the same source bytes and parameters give the same key. None where the source has parts
-/// in other files, which the key could not see.
-pub(crate) fn content_key(source: &Source, options: &Options) -> Option<u128> {
-    if matches!(&source.input, Input::File(path) if crate::files::extension(path) == "gltf") {
-        return None;
-    }
-    let mut hasher = xxhash_rust::xxh3::Xxh3::new();
-    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update(options.recipe().as_bytes());
-    hasher.update(&source.scale.to_le_bytes());
-    hasher.update(&source.bytes);
-    Some(hasher.digest128())
 }
 
 /// The cleaned mesh and what was found in it.
@@ -244,12 +269,24 @@ pub(crate) fn load_mesh(source: &Source) -> Result<(Mesh, MeshInfo)> {
         }
     };
     let mesh = Mesh::new(raw, &RepairParams::default()).with_context(|| name)?;
-    let info = mesh_info(&mesh);
+    let info = mesh_info(mesh.report());
     Ok((mesh, info))
 }
 
-fn mesh_info(mesh: &Mesh) -> MeshInfo {
-    let r = mesh.report();
+/// Cells along the largest axis of the field that tells how a build would find the sign: enough to see through
+/// self-intersections, and built in tens of milliseconds.
+const TRIAL_CELLS: f64 = 58.0;
+
+/// Finds out, by a coarse field, what a build would do about sign and holes; leaves the guess where none can be built.
+pub(crate) fn foresee(mesh: &Mesh, info: &mut MeshInfo) {
+    let voxel = info.aabb.extent().max_element() / TRIAL_CELLS;
+    if let Ok(field) = Field::build(mesh, voxel, &FieldParams { band: 1.0, ..FieldParams::default() }) {
+        info.learn(field.report());
+    }
+}
+
+/// What a mesh's report says; the sign method is a guess.
+pub(crate) fn mesh_info(r: &MeshReport) -> MeshInfo {
     MeshInfo {
         vertices: r.vertices,
         triangles: r.triangles,
@@ -265,8 +302,9 @@ fn mesh_info(mesh: &Mesh) -> MeshInfo {
         area: r.area,
         aabb: r.aabb,
         suggested_voxel: r.suggested_voxel,
-        // What the automatic choice does with such a mesh.
-        sign_method: if r.watertight && r.nonmanifold_edges == 0 { "pseudonormal" } else { "winding" }.into(),
+        sign_method: if r.watertight { "pseudonormal" } else { "winding" }.into(),
+        sheets: 0,
+        unclosable: 0,
     }
 }
 
@@ -296,7 +334,7 @@ pub(crate) fn voxel_size(options: &Options, aabb: Aabb) -> Result<f64> {
 /// When parameters do not fit, memory does not suffice or Ctrl-C was pressed.
 pub(crate) fn build(
     mesh: Mesh,
-    mesh_info: MeshInfo,
+    mut mesh_info: MeshInfo,
     options: &Options,
     reporter: &Reporter,
 ) -> Result<Model> {
@@ -315,18 +353,34 @@ pub(crate) fn build(
         ..defaults
     };
     let field = Field::build_with(&mesh, voxel, &params, reporter)?;
-    let info = field_info(&field, options.spacing);
-    Ok(Model { frame: field.lattice().aabb(), mesh, mesh_info, info, field })
+    mesh_info.learn(field.report());
+    let voxels = options.layers.map(|layers| voxels(&mesh, voxel, layers, options, reporter)).transpose()?;
+    Ok(Model::new(ModelMesh::Built(Box::new(mesh)), mesh_info, field, voxels))
 }
 
-/// Shell points are two voxels apart unless told otherwise.
-const SPACING_VOXELS: f64 = 2.0;
+fn voxels(mesh: &Mesh, voxel: f64, layers: u32, options: &Options, reporter: &Reporter) -> Result<Voxels> {
+    let params = VoxmapParams {
+        layers,
+        threads: options.threads,
+        max_memory: options.max_memory,
+        ..VoxmapParams::default()
+    };
+    let map = Voxmap::build_with(mesh, voxel, &params, reporter)?;
+    let fill = map.fill_report();
+    Ok(Voxels {
+        surface: fill.surface_voxels,
+        inside: fill.inside_voxels,
+        layers: u64::from(layers),
+        leaks: fill.leaks,
+        bytes: map.memory_bytes(),
+    })
+}
 
-fn field_info(field: &Field, spacing: Option<f64>) -> FieldInfo {
+fn field_info(field: &Field) -> FieldInfo {
     let (report, lattice) = (field.report(), field.lattice());
     FieldInfo {
         voxel: lattice.voxel,
-        spacing: spacing.unwrap_or(SPACING_VOXELS * lattice.voxel),
+        spacing: None,
         dims: lattice.dims().map(u64::from),
         bricks: report.bricks as u64,
         points: None,
@@ -340,34 +394,33 @@ fn field_info(field: &Field, spacing: Option<f64>) -> FieldInfo {
     }
 }
 
-/// Writes a model with its key to `path`.
-///
-/// # Errors
-/// When the disk refuses.
-pub(crate) fn write_asset(path: &Path, model: &Model, key: Option<u128>) -> Result<()> {
-    let _ = (path, &model.field, key);
-    missing("writing .palp files")
-}
-
-/// The key of a built asset; none when there is no such file or it is not whole.
-pub(crate) fn asset_key(path: &Path) -> Option<u128> {
-    let _ = path;
-    None
-}
-
-/// Opens a built asset.
-///
-/// # Errors
-/// When the file is missing, not an asset, damaged or of another version.
-pub(crate) fn open_asset(path: &Path) -> Result<Model> {
-    let bytes = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    if bytes == 0 {
-        bail!("{} is empty; build it again with `palpate build`", path.display());
-    }
-    missing("reading .palp files")
-}
-
 impl Model {
+    pub(crate) fn new(mesh: ModelMesh, mesh_info: MeshInfo, field: Field, voxels: Option<Voxels>) -> Self {
+        Self { mesh, mesh_info, info: field_info(&field), frame: field.lattice().aabb(), voxels, field }
+    }
+
+    /// The cleaned mesh.
+    ///
+    /// # Errors
+    /// When the file it lies in is damaged there.
+    pub(crate) fn mesh(&self) -> Result<&Mesh> {
+        match &self.mesh {
+            ModelMesh::Built(mesh) => Ok(mesh),
+            ModelMesh::InFile(asset, kept) => {
+                if kept.get().is_none()
+                    && let Some(mesh) = asset.mesh()?
+                {
+                    let _ = kept.set(mesh);
+                }
+                kept.get().context("the file holds no mesh; build it again")
+            }
+        }
+    }
+
+    pub(crate) fn field(&self) -> &Field {
+        &self.field
+    }
+
     /// Signed distance at `p`, negative inside [m], and its gradient, outward.
     pub(crate) fn sample(&self, p: DVec3) -> (f64, DVec3) {
         let s = self.field.sample(p);
@@ -417,7 +470,7 @@ impl Model {
     /// When the grid would be too large.
     pub(crate) fn surface_cells(&self, voxel: f64) -> Result<(Vec<[i32; 3]>, DVec3)> {
         let params = VoxmapParams { layers: 0, ..VoxmapParams::default() };
-        let map = Voxmap::build(&self.mesh, voxel, &params)?;
+        let map = Voxmap::build(self.mesh()?, voxel, &params)?;
         let cells = map.surface_voxels().map(|c| c.map(|i| i as i32)).collect();
         Ok((cells, map.grid().origin))
     }

@@ -51,7 +51,7 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
     }
     page.lead(&(lead + "."));
     let first = [
-        Drawn::new(mesh_picture(model, story.up), "The mesh", "the mesh, lit from the upper left"),
+        Drawn::new(mesh_picture(model, story.up)?, "The mesh", "the mesh, lit from the upper left"),
         voxel_picture(model, story.up),
     ];
     show(&mut page, first.into_iter().collect())?;
@@ -59,7 +59,7 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
     page.section("Report");
     page.key_values(&[
         ("Mesh", describe::mesh_rows(&model.mesh_info)),
-        ("Field", describe::field_rows(&model.info)),
+        ("Field", describe::field_rows(model)),
     ]);
     page.section("What to know about this mesh");
     page.warnings(
@@ -123,10 +123,13 @@ fn picture_params() -> RenderParams {
 }
 
 /// The mesh as a product picture, transparent around it.
-pub(crate) fn mesh_picture(model: &Model, up: DVec3) -> Image {
-    let mut scene = Scene::new();
-    scene.mesh(model.mesh.positions(), model.mesh.triangles(), Paint::Plain(CLAY));
-    render(&scene, &Camera::three_quarter(up), &picture_params())
+///
+/// # Errors
+/// When the model's file is damaged where the mesh is.
+pub(crate) fn mesh_picture(model: &Model, up: DVec3) -> Result<Image> {
+    let (mesh, mut scene) = (model.mesh()?, Scene::new());
+    scene.mesh(mesh.positions(), mesh.triangles(), Paint::Plain(CLAY));
+    Ok(render(&scene, &Camera::three_quarter(up), &picture_params()))
 }
 
 /// The cells the surface meets, coarse enough to be seen.
@@ -150,8 +153,8 @@ fn offset_picture(model: &Model, up: DVec3) -> Option<Drawn> {
     let surface = if level > 0.0 { model.iso_surface(level).ok()? } else { return None };
     let camera = Camera::three_quarter(up);
     let open = cut_open(&surface, model.mesh_info.aabb, camera.toward);
-    let mut scene = Scene::new();
-    scene.mesh(model.mesh.positions(), model.mesh.triangles(), Paint::Plain(CLAY));
+    let (mesh, mut scene) = (model.mesh().ok()?, Scene::new());
+    scene.mesh(mesh.positions(), mesh.triangles(), Paint::Plain(CLAY));
     scene.mesh(&open.positions, &open.triangles, Paint::Plain(SEA));
     let image = render(&scene, &camera, &picture_params());
     let caption = format!("All points {} away, cut open, with the mesh inside", units::length(level));

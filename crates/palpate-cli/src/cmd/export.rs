@@ -166,7 +166,7 @@ fn write_all(
     }
     if let Some(path) = &args.picture {
         reporter.stage("picture", 0);
-        let image = page::mesh_picture(model, input.up());
+        let image = page::mesh_picture(model, input.up())?;
         let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
         note(path, "picture", bytes);
     }
