@@ -36,7 +36,8 @@ impl Bytes {
             // the file while it is open is stated at `Asset::open`; the file's content is only ever read as plain
             // numbers, every one of which was checked, so a change could give wrong distances but the lengths that
             // bound every access are kept in memory.
-            let map = unsafe { memmap2::Mmap::map(&file)? };
+            let map = unsafe { memmap2::MmapOptions::new().populate().map(&file)? };
+            // Populated at once, because the checks read all of it: a fault every 64 KiB would take as long as they do.
             // An empty file maps to a dangling but aligned address; any other to the start of a page.
             Ok(Self::Mapped(map))
         }

@@ -28,6 +28,9 @@ pub(super) const ENTRY: usize = 32;
 pub(super) const ALIGN: usize = 64;
 /// Bytes hashed together. Part of the format.
 pub(super) const PIECE: usize = 1 << 20;
+/// Sections of up to this many pieces are hashed by the calling thread, at 10 GB/s. Fewer: starting the pool, which
+/// takes milliseconds on a busy machine, costs more than it saves. More: large files open slower than they could.
+const SERIAL_PIECES: usize = 32;
 /// Most sections a file may have; far above what is written, and far below what could exhaust memory.
 const MAX_SECTIONS: u32 = 1024;
 
@@ -139,8 +142,7 @@ pub(super) fn section_checksum(bytes: &[u8], check: impl Fn(&[u8]) -> bool + Syn
         let piece = &bytes[i * PIECE..bytes.len().min((i + 1) * PIECE)];
         (xxh3_64(piece), check(piece))
     };
-    // Waking threads costs more than a small section.
-    let parts = if pieces > 2 { par::map(pieces, one) } else { (0..pieces).map(one).collect() };
+    let parts = if pieces > SERIAL_PIECES { par::map(pieces, one) } else { (0..pieces).map(one).collect() };
     let hashes: Vec<u8> = parts.iter().flat_map(|p| p.0.to_le_bytes()).collect();
     (xxh3_64(&hashes), parts.iter().all(|p| p.1))
 }
