@@ -42,7 +42,6 @@ pub(crate) fn mesh_rows(info: &MeshInfo) -> Vec<(String, String)> {
         row("volume", units::volume(info.volume)),
         row("parts", units::count(info.components as u64)),
         row("closed", if info.watertight { "yes".into() } else { "no".into() }),
-        row("sign from", info.sign_method.clone()),
         row("suggested voxel", units::length(info.suggested_voxel)),
     ]
 }
@@ -158,7 +157,7 @@ mod tests {
             area: 6.0,
             aabb: Aabb { min: DVec3::ZERO, max: DVec3::ONE },
             suggested_voxel: 4e-3,
-            sign_method: "pseudonormal".into(),
+            sign_method: Some("pseudonormal".into()),
         }
     }
 

@@ -153,8 +153,8 @@ pub(crate) struct MeshInfo {
     pub(crate) aabb: Aabb,
     /// [m]
     pub(crate) suggested_voxel: f64,
-    /// How the sign would be found.
-    pub(crate) sign_method: String,
+    /// How the sign is found; none before a field was built.
+    pub(crate) sign_method: Option<String>,
 }
 
 /// What a built field is and promises.
@@ -265,9 +265,17 @@ fn mesh_info(mesh: &Mesh) -> MeshInfo {
         area: r.area,
         aabb: r.aabb,
         suggested_voxel: r.suggested_voxel,
-        // What the automatic choice does with such a mesh.
-        sign_method: if r.watertight && r.nonmanifold_edges == 0 { "pseudonormal" } else { "winding" }.into(),
+        sign_method: None,
     }
+}
+
+/// How the sign of a mesh's field is found: the automatic choice, made on a coarse field.
+pub(crate) fn sign_method(mesh: &Mesh) -> Option<String> {
+    /// Cells along the largest axis. Fewer: thin parts leave no point inside to check. More: slower.
+    const COARSE: u32 = 48;
+    let voxel = voxel_size(&Options::new(Size::Resolution(COARSE)), mesh.aabb()).ok()?;
+    let field = Field::build(mesh, voxel, &FieldParams::default()).ok()?;
+    Some(field.report().sign_method.name().to_owned())
 }
 
 /// The voxel size that `options` ask for [m].
@@ -296,7 +304,7 @@ pub(crate) fn voxel_size(options: &Options, aabb: Aabb) -> Result<f64> {
 /// When parameters do not fit, memory does not suffice or Ctrl-C was pressed.
 pub(crate) fn build(
     mesh: Mesh,
-    mesh_info: MeshInfo,
+    mut mesh_info: MeshInfo,
     options: &Options,
     reporter: &Reporter,
 ) -> Result<Model> {
@@ -314,8 +322,13 @@ pub(crate) fn build(
         threads: options.threads,
         ..defaults
     };
-    let field = Field::build_with(&mesh, voxel, &params, reporter)?;
+    let field = Field::build_with(&mesh, voxel, &params, reporter).or_else(|error| {
+        // A cancelled build says so in its own words; Ctrl-C is what the user did.
+        reporter.check()?;
+        Err(anyhow::Error::from(error))
+    })?;
     let info = field_info(&field, options.spacing);
+    mesh_info.sign_method = Some(info.sign_method.clone());
     Ok(Model { frame: field.lattice().aabb(), mesh, mesh_info, info, field })
 }
 

@@ -61,9 +61,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         let model = engine::build(mesh, info, &options, &reporter)?;
         reporter.stage("write file", 0);
         engine::write_asset(temporary.path(), &model, key)?;
-        if reporter.stopped() {
-            bail!("stopped by Ctrl-C; {} was not written", args.output.display());
-        }
+        reporter.check()?;
         temporary.keep()?;
         model
     };

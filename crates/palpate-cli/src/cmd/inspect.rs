@@ -27,9 +27,15 @@ pub(crate) fn run(args: &Args, _global: &Global) -> Result<Outcome> {
     let input = Input::parse(&args.input);
     let info = match &input {
         Input::Asset(path) => engine::open_asset(path)?.mesh_info,
-        _ => engine::load_mesh(&engine::read(&input, args.mesh.unit)?)?.1,
+        _ => {
+            let (mesh, mut info) = engine::load_mesh(&engine::read(&input, args.mesh.unit)?)?;
+            info.sign_method = engine::sign_method(&mesh);
+            info
+        }
     };
-    let mut text = format!("{}\n{}", input.title(), rows(&describe::mesh_rows(&info)));
+    let mut table = describe::mesh_rows(&info);
+    table.push(("sign from".into(), info.sign_method.clone().unwrap_or_else(|| "unknown".into())));
+    let mut text = format!("{}\n{}", input.title(), rows(&table));
     let warnings = describe::mesh_warnings(&info);
     if warnings.is_empty() {
         text += "nothing wrong with it\n";
