@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 /// Boxes larger or smaller than this are probably in another unit [m].
 const LARGEST: f64 = 100.0;
 const SMALLEST: f64 = 1e-4;
+/// The engine's name for the sign of a surface that encloses nothing.
+const UNSIGNED: &str = "unsigned";
 
 /// The mesh for machines; the keys are fixed.
 pub(crate) fn mesh_json(info: &MeshInfo) -> Value {
@@ -59,7 +61,12 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 /// What is wrong with a mesh and what that means; empty for a sound one.
 pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
     let mut out = Vec::new();
-    if info.boundary_edges > 0 {
+    if info.sign_method.as_deref() == Some(UNSIGNED) {
+        let edges = plural(info.boundary_edges, "open edge", "open edges");
+        out.push(format!(
+            "it encloses nothing ({edges}): distances have no sign; give it a thickness if it should have an inside"
+        ));
+    } else if info.boundary_edges > 0 {
         let holes = plural(info.holes, "hole", "holes");
         let edges = plural(info.boundary_edges, "open edge", "open edges");
         out.push(format!(
@@ -175,6 +182,13 @@ mod tests {
             assert!(json.get(key).is_some(), "{key}");
         }
         assert_eq!(json["aabb"]["max"][2], 1.0);
+    }
+
+    #[test]
+    fn sheets_are_not_told_that_their_holes_are_capped() {
+        let sheet = MeshInfo { boundary_edges: 3, holes: 1, sign_method: Some(UNSIGNED.into()), ..info() };
+        let text = mesh_warnings(&sheet).join("\n");
+        assert!(text.contains("encloses nothing (3 open edges)") && !text.contains("capped"), "{text}");
     }
 
     #[test]

@@ -183,8 +183,11 @@ pub(crate) fn cut_picture(model: &Model, up: DVec3) -> Option<Image> {
     Some(render(&scene, &camera, &picture_params()))
 }
 
-/// A plane through the field; `at` is 0 at the lower and 1 at the upper face of the box.
+/// A plane through the field; `at` is 0 at the lower and 1 at the upper face of the mesh's box with its padding.
 pub(crate) fn slice_picture(model: &Model, axis: Axis, at: f64, width: u32) -> Image {
     let params = SliceParams { axis, at, width, voxel: model.info.voxel, ..SliceParams::default() };
-    slice::slice(|p| model.distance(p), model.frame, &params)
+    // The grid ends on whole bricks; the same margin on all sides keeps the middle of the mesh in the middle.
+    let aabb = model.mesh_info.aabb;
+    let margin = (aabb.min - model.frame.min).min_element().max(0.0);
+    slice::slice(|p| model.distance(p), aabb.padded(margin), &params)
 }

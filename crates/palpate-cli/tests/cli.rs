@@ -327,6 +327,22 @@ fn build_reuses_and_answers() {
 }
 
 #[test]
+fn too_much_memory_is_refused_with_a_remedy() {
+    let folder = Folder::new("memory");
+    let cube = folder.write("cube.obj", CUBE);
+    let out = folder.path("cube.palp");
+    for limit in [["--resolution", "3000", "--max-memory", "20MiB"], ["--voxel", "1nm", "--threads", "1"]] {
+        let args = [&["build", &cube, "-o", &out][..], &limit[..]].concat();
+        if stderr(&palpate(&args)).contains("not in this version of palpate") {
+            eprintln!("skipped: fields cannot be built");
+            return;
+        }
+        refuses(&args, &["cube.obj", "use ", " m or more"]);
+    }
+    assert_eq!(folder.names(), ["cube.obj"]);
+}
+
+#[test]
 fn export_writes_every_kind() {
     let folder = Folder::new("export");
     let cube = folder.write("cube.obj", CUBE);
