@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 /// Boxes larger or smaller than this are probably in another unit [m].
 const LARGEST: f64 = 100.0;
 const SMALLEST: f64 = 1e-4;
+/// The engine's name for the sign of a surface that encloses nothing.
+const UNSIGNED: &str = "unsigned";
 
 /// The mesh for machines; the keys are fixed.
 pub(crate) fn mesh_json(info: &MeshInfo) -> Value {
@@ -42,7 +44,6 @@ pub(crate) fn mesh_rows(info: &MeshInfo) -> Vec<(String, String)> {
         row("volume", units::volume(info.volume)),
         row("parts", units::count(info.components as u64)),
         row("closed", if info.watertight { "yes".into() } else { "no".into() }),
-        row("sign from", info.sign_method.clone()),
         row("suggested voxel", units::length(info.suggested_voxel)),
     ]
 }
@@ -60,7 +61,12 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 /// What is wrong with a mesh and what that means; empty for a sound one.
 pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
     let mut out = Vec::new();
-    if info.boundary_edges > 0 {
+    if info.sign_method.as_deref() == Some(UNSIGNED) {
+        let edges = plural(info.boundary_edges, "open edge", "open edges");
+        out.push(format!(
+            "it encloses nothing ({edges}): distances have no sign; give it a thickness if it should have an inside"
+        ));
+    } else if info.boundary_edges > 0 {
         let holes = plural(info.holes, "hole", "holes");
         let edges = plural(info.boundary_edges, "open edge", "open edges");
         let mut text = format!("{holes} ({edges})");
@@ -73,12 +79,7 @@ pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
         }
         out.push(text);
     }
-    if info.sheets > 0 && info.sign_method == "unsigned" {
-        out.push(
-            "the surface encloses nothing: distances are positive everywhere; give it a thickness to have an inside"
-                .into(),
-        );
-    } else if info.sheets > 0 {
+    if info.sheets > 0 && info.sign_method.as_deref() != Some(UNSIGNED) {
         let rims = plural(info.sheets, "hole is the rim", "holes are rims");
         out.push(format!("{rims} of open sheets, which enclose nothing; give them a thickness"));
     }
@@ -196,7 +197,7 @@ mod tests {
             area: 6.0,
             aabb: Aabb { min: DVec3::ZERO, max: DVec3::ONE },
             suggested_voxel: 4e-3,
-            sign_method: "pseudonormal".into(),
+            sign_method: Some("pseudonormal".into()),
             sheets: 0,
             unclosable: 0,
         }
@@ -216,6 +217,13 @@ mod tests {
             assert!(json.get(key).is_some(), "{key}");
         }
         assert_eq!(json["aabb"]["max"][2], 1.0);
+    }
+
+    #[test]
+    fn sheets_are_not_told_that_their_holes_are_capped() {
+        let sheet = MeshInfo { boundary_edges: 3, holes: 1, sign_method: Some(UNSIGNED.into()), ..info() };
+        let text = mesh_warnings(&sheet).join("\n");
+        assert!(text.contains("encloses nothing (3 open edges)") && !text.contains("capped"), "{text}");
     }
 
     #[test]

@@ -164,8 +164,8 @@ pub(crate) struct MeshInfo {
     pub(crate) aabb: Aabb,
     /// [m]
     pub(crate) suggested_voxel: f64,
-    /// How the sign would be found, or was.
-    pub(crate) sign_method: String,
+    /// How the sign is found; none before a field was built.
+    pub(crate) sign_method: Option<String>,
     /// Holes that are the rim of a sheet, and holes that form no closed loop: neither is capped.
     pub(crate) sheets: usize,
     pub(crate) unclosable: usize,
@@ -175,7 +175,7 @@ impl MeshInfo {
     /// Takes what a field's build found out about the mesh.
     pub(crate) fn learn(&mut self, report: &FieldReport) {
         let count = |outcome| report.holes.iter().filter(|h| h.outcome == outcome).count();
-        report.sign_method.name().clone_into(&mut self.sign_method);
+        self.sign_method = Some(report.sign_method.name().to_owned());
         self.sheets = count(HoleOutcome::Sheet);
         self.unclosable = count(HoleOutcome::Unclosable);
     }
@@ -273,11 +273,11 @@ pub(crate) fn load_mesh(source: &Source) -> Result<(Mesh, MeshInfo)> {
     Ok((mesh, info))
 }
 
-/// Cells along the largest axis of the field that tells how a build would find the sign: enough to see through
-/// self-intersections, and built in tens of milliseconds.
+/// Cells along the largest axis of the field that tells how a build would find the sign. Fewer: thin parts leave no
+/// point inside to check. More: slower.
 const TRIAL_CELLS: f64 = 58.0;
 
-/// Finds out, by a coarse field, what a build would do about sign and holes; leaves the guess where none can be built.
+/// Finds out, by a coarse field, what a build would do about sign and holes; nothing where none can be built.
 pub(crate) fn foresee(mesh: &Mesh, info: &mut MeshInfo) {
     let voxel = info.aabb.extent().max_element() / TRIAL_CELLS;
     if let Ok(field) = Field::build(mesh, voxel, &FieldParams { band: 1.0, ..FieldParams::default() }) {
@@ -285,7 +285,7 @@ pub(crate) fn foresee(mesh: &Mesh, info: &mut MeshInfo) {
     }
 }
 
-/// What a mesh's report says; the sign method is a guess.
+/// What a mesh's report says; the sign method is not known yet.
 pub(crate) fn mesh_info(r: &MeshReport) -> MeshInfo {
     MeshInfo {
         vertices: r.vertices,
@@ -302,7 +302,7 @@ pub(crate) fn mesh_info(r: &MeshReport) -> MeshInfo {
         area: r.area,
         aabb: r.aabb,
         suggested_voxel: r.suggested_voxel,
-        sign_method: if r.watertight { "pseudonormal" } else { "winding" }.into(),
+        sign_method: None,
         sheets: 0,
         unclosable: 0,
     }
@@ -352,9 +352,15 @@ pub(crate) fn build(
         threads: options.threads,
         ..defaults
     };
-    let field = Field::build_with(&mesh, voxel, &params, reporter)?;
+    let cancelled = |error: anyhow::Error| match reporter.check() {
+        // A cancelled build says so in its own words; Ctrl-C is what the user did.
+        Err(stopped) => stopped,
+        Ok(()) => error,
+    };
+    let field = Field::build_with(&mesh, voxel, &params, reporter).map_err(|e| cancelled(e.into()))?;
     mesh_info.learn(field.report());
-    let voxels = options.layers.map(|layers| voxels(&mesh, voxel, layers, options, reporter)).transpose()?;
+    let voxels = options.layers.map(|layers| voxels(&mesh, voxel, layers, options, reporter));
+    let voxels = voxels.transpose().map_err(cancelled)?;
     Ok(Model::new(ModelMesh::Built(Box::new(mesh)), mesh_info, field, voxels))
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Dense<'a> {
     /// Nodes along x, y, z.
     pub(crate) dims: [usize; 3],
     /// All values of a layer, x fastest [m].
-    pub(crate) layer: &'a dyn Fn(usize) -> Vec<f32>,
+    pub(crate) layer: &'a dyn Fn(usize) -> Result<Vec<f32>>,
 }
 
 impl Dense<'_> {
@@ -56,7 +56,7 @@ impl Dense<'_> {
     fn write_values(&self, out: &mut dyn Write) -> Result<()> {
         let mut bytes = Vec::new();
         for k in 0..self.dims[2] {
-            let values = (self.layer)(k);
+            let values = (self.layer)(k)?;
             if values.len() != self.dims[0] * self.dims[1] {
                 bail!("layer {k} has {} values instead of {}", values.len(), self.dims[0] * self.dims[1]);
             }
@@ -154,13 +154,13 @@ pub(crate) fn cubes(cells: &[[i32; 3]], origin: DVec3, voxel: f64) -> RawMesh {
 mod tests {
     use super::*;
 
-    fn dense(layer: &dyn Fn(usize) -> Vec<f32>) -> Dense<'_> {
+    fn dense(layer: &dyn Fn(usize) -> Result<Vec<f32>>) -> Dense<'_> {
         Dense { origin: DVec3::new(-1.0, 0.5, 2.0), voxel: 0.25, dims: [2, 3, 2], layer }
     }
 
     #[test]
     fn npy_header_is_aligned_and_values_follow() {
-        let layer = |k: usize| (0..6).map(|i| (k * 6 + i) as f32).collect();
+        let layer = |k: usize| Ok((0..6).map(|i| (k * 6 + i) as f32).collect());
         let mut out = Vec::new();
         dense(&layer).write_npy(&mut out).unwrap();
         let length = usize::from(u16::from_le_bytes([out[8], out[9]]));
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn nrrd_says_where_the_grid_is() {
-        let layer = |_: usize| vec![1.5; 6];
+        let layer = |_: usize| Ok(vec![1.5; 6]);
         let mut out = Vec::new();
         dense(&layer).write_nrrd(&mut out).unwrap();
         let end = out.windows(2).position(|w| w == b"\n\n").unwrap() + 2;
@@ -182,7 +182,7 @@ mod tests {
         assert!(text.contains("sizes: 2 3 2") && text.contains("space origin: (-1e0,5e-1,2e0)"), "{text}");
         assert!(text.contains("(2.5e-1,0,0)"), "{text}");
         assert_eq!(out.len() - end, 12 * 4);
-        let short = |_: usize| vec![1.5; 5];
+        let short = |_: usize| Ok(vec![1.5; 5]);
         assert!(dense(&short).write_nrrd(&mut Vec::new()).is_err());
     }
 

@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -326,11 +327,28 @@ fn build_reuses_and_answers() {
 }
 
 #[test]
+fn too_much_memory_is_refused_with_a_remedy() {
+    let folder = Folder::new("memory");
+    let cube = folder.write("cube.obj", CUBE);
+    let out = folder.path("cube.palp");
+    for limit in [["--resolution", "3000", "--max-memory", "20MiB"], ["--voxel", "1nm", "--threads", "1"]] {
+        let args = [&["build", &cube, "-o", &out][..], &limit[..]].concat();
+        if stderr(&palpate(&args)).contains("not in this version of palpate") {
+            eprintln!("skipped: fields cannot be built");
+            return;
+        }
+        refuses(&args, &["cube.obj", "use ", " m or more"]);
+    }
+    assert_eq!(folder.names(), ["cube.obj"]);
+}
+
+#[test]
 fn export_writes_every_kind() {
     let folder = Folder::new("export");
     let cube = folder.write("cube.obj", CUBE);
     let names = ["iso.obj", "iso.ply", "iso.stl"].map(|n| folder.path(n));
-    let [nrrd, npy, slice, voxels] = ["a.nrrd", "a.npy", "z.png", "v.obj"].map(|n| folder.path(n));
+    let [nrrd, npy, slice, voxels, cutaway] =
+        ["a.nrrd", "a.npy", "z.png", "v.obj", "c.png"].map(|n| folder.path(n));
     for name in &names {
         let args = ["export", &cube, "--resolution", "24", "--iso", name, "--json"];
         if answer(&args).is_none() {
@@ -355,15 +373,48 @@ fn export_writes_every_kind() {
         "--voxels",
         &voxels,
     ];
-    let value = answer(&[&args[..], &["--json"]].concat()).unwrap();
-    assert_eq!(value["written"].as_array().unwrap().len(), 4);
+    let value = answer(&[&args[..], &["--cutaway", &cutaway, "--json"]].concat()).unwrap();
+    assert_eq!(value["written"].as_array().unwrap().len(), 5);
     let dims: Vec<u64> = value["dims"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
     let values = dims.iter().product::<u64>() * 4;
     let (nrrd, npy) = (fs::read(nrrd).unwrap(), fs::read(npy).unwrap());
     assert!(nrrd.starts_with(b"NRRD0004\n") && npy.starts_with(b"\x93NUMPY"));
     let tail = |bytes: &[u8]| bytes[bytes.len() - values as usize..].to_vec();
     assert_eq!(tail(&nrrd), tail(&npy));
-    assert!(fs::read(slice).unwrap().starts_with(b"\x89PNG"));
+    for picture in [slice, cutaway] {
+        assert!(fs::read(picture).unwrap().starts_with(b"\x89PNG"));
+    }
+    let cubes = answer(&["inspect", &voxels, "--json"]).unwrap();
+    assert_eq!(cubes["boundary_edges"], 0, "voxels are closed");
+}
+
+/// Ctrl-C ends a long export early: code 2, a message, and no file, whole or part.
+#[cfg(unix)]
+#[test]
+fn interruption_leaves_nothing() {
+    let folder = Folder::new("interrupt");
+    let cube = folder.write("cube.obj", CUBE);
+    let npy = folder.path("a.npy");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_palpate"))
+        .args(["export", &cube, "--resolution", "400", "--npy", &npy])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The stage line of the field's last stage says that the export is under way or about to be.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = String::new();
+    for line in lines.by_ref().map(Result::unwrap) {
+        said += &line;
+        if line.contains("assemble") || line.contains("not in this version") {
+            break;
+        }
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    said.extend(lines.map(Result::unwrap));
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("Ctrl-C") || said.contains("not in this version"), "{said}");
+    assert_eq!(folder.names(), ["cube.obj"]);
 }
 
 #[test]

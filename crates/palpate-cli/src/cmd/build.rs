@@ -5,7 +5,7 @@ use crate::engine::{self, Input};
 use crate::outcome::{Outcome, rows};
 use crate::progress::{Reporter, peak_memory};
 use crate::{Global, describe, files, saved};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use palpate::progress::Progress;
 use palpate_view::units;
 use serde_json::json;
@@ -58,12 +58,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
             reporter.stage("read mesh", 0);
             let (mesh, info) = engine::load_mesh(&source)?;
             drop(source);
-            let model = engine::build(mesh, info, &options, &reporter)?;
+            let model = engine::build(mesh, info, &options, &reporter).with_context(|| input.title())?;
             reporter.stage("write file", 0);
             saved::write(temporary.path(), &model, key)?;
-            if reporter.stopped() {
-                bail!("stopped by Ctrl-C; {} was not written", args.output.display());
-            }
+            reporter.check()?;
             temporary.keep()?;
             model
         }

@@ -33,7 +33,9 @@ pub(crate) fn run(args: &Args, _global: &Global) -> Result<Outcome> {
             info
         }
     };
-    let mut text = format!("{}\n{}", input.title(), rows(&describe::mesh_rows(&info)));
+    let mut table = describe::mesh_rows(&info);
+    table.push(("sign from".into(), info.sign_method.clone().unwrap_or_else(|| "unknown".into())));
+    let mut text = format!("{}\n{}", input.title(), rows(&table));
     let warnings = describe::mesh_warnings(&info);
     if warnings.is_empty() {
         text += "nothing wrong with it\n";

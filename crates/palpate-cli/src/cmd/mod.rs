@@ -11,7 +11,7 @@ pub(crate) mod report;
 use crate::engine::{self, Encoding, Input, Model, Options, Size};
 use crate::progress::Reporter;
 use crate::{parse, saved};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use palpate::progress::Progress;
 
 /// Options of every command that reads a mesh.
@@ -104,7 +104,7 @@ pub(crate) fn open_or_build(input: &Input, args: &BuildArgs, reporter: &Reporter
     reporter.stage("read mesh", 0);
     let source = engine::read(input, args.mesh.unit)?;
     let (mesh, info) = engine::load_mesh(&source)?;
-    engine::build(mesh, info, &options, reporter)
+    engine::build(mesh, info, &options, reporter).with_context(|| input.title())
 }
 
 /// Times of stages as a JSON object, in seconds.
