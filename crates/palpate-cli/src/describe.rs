@@ -2,6 +2,7 @@
 
 use crate::engine::{FieldInfo, MeshInfo, Model, Voxels};
 use palpate::math::Aabb;
+use palpate::mesh::HoleOutcome;
 use palpate_view::units;
 use serde_json::{Value, json};
 
@@ -36,12 +37,13 @@ pub(crate) fn mesh_json(info: &MeshInfo) -> Value {
 /// The mesh for people.
 pub(crate) fn mesh_rows(info: &MeshInfo) -> Vec<(String, String)> {
     let row = |name: &str, value: String| (name.to_owned(), value);
+    let encloses = info.sign_method.as_deref() != Some(UNSIGNED);
     vec![
         row("triangles", units::count(info.triangles as u64)),
         row("vertices", units::count(info.vertices as u64)),
         row("box", size_of(info.aabb)),
         row("area", units::area(info.area)),
-        row("volume", units::volume(info.volume)),
+        row("volume", if encloses { units::volume(info.volume) } else { "none: it encloses nothing".into() }),
         row("parts", units::count(info.components as u64)),
         row("closed", if info.watertight { "yes".into() } else { "no".into() }),
         row("suggested voxel", units::length(info.suggested_voxel)),
@@ -113,6 +115,54 @@ pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
         ));
     }
     out
+}
+
+/// Share of agreeing checks below which the sign is called doubtful [1].
+const SURE: f64 = 0.99;
+/// Holes listed one by one; more are counted.
+const LISTED_HOLES: usize = 20;
+
+/// What is wrong with a mesh and with what was built from it.
+pub(crate) fn warnings(model: &Model) -> Vec<String> {
+    let (mut out, info) = (mesh_warnings(&model.mesh_info), &model.info);
+    if info.sign_confidence < SURE {
+        out.push(format!(
+            "inside and outside are doubtful at {:.1} % of the places checked: parts overlap or gape there; repair the mesh or look at the slices",
+            100.0 * (1.0 - info.sign_confidence)
+        ));
+    }
+    if model.voxels.as_ref().is_some_and(|v| v.leaks) {
+        out.push(
+            "the voxel map leaks through a hole wider than a voxel: what lies behind it counts as outside; close the hole or use larger voxels"
+                .into(),
+        );
+    }
+    out
+}
+
+/// The holes of a mesh and what became of them: column names and rows; no rows for a closed mesh.
+pub(crate) fn hole_table(model: &Model) -> ([&'static str; 5], Vec<Vec<String>>) {
+    let holes = &model.field().report().holes;
+    let mut rows: Vec<Vec<String>> = holes
+        .iter()
+        .take(LISTED_HOLES)
+        .enumerate()
+        .map(|(i, hole)| {
+            let outcome = match hole.outcome {
+                HoleOutcome::Capped => "capped",
+                HoleOutcome::Sheet => "left open: rim of a sheet",
+                HoleOutcome::Unclosable => "left open: no closed rim",
+            };
+            let place = hole.centre.to_array().map(units::length).join(", ");
+            let number = units::count(i as u64 + 1);
+            vec![number, units::count(hole.edges as u64), place, units::area(hole.area), outcome.to_owned()]
+        })
+        .collect();
+    if holes.len() > LISTED_HOLES {
+        let more = format!("and {} more", units::count((holes.len() - LISTED_HOLES) as u64));
+        rows.push(vec![more, String::new(), String::new(), String::new(), String::new()]);
+    }
+    (["hole", "edges", "centre (x, y, z)", "area of the cap", "what was done"], rows)
 }
 
 /// The field for machines, without times; the keys are fixed.

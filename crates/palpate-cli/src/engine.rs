@@ -219,7 +219,7 @@ pub(crate) struct Voxels {
 pub(crate) enum ModelMesh {
     Built(Box<Mesh>),
     /// Made when first asked for: distances do not need it.
-    InFile(Box<Asset>, OnceLock<Mesh>),
+    InFile(Box<(Asset, OnceLock<Mesh>)>),
 }
 
 /// A mesh with its field.
@@ -412,7 +412,8 @@ impl Model {
     pub(crate) fn mesh(&self) -> Result<&Mesh> {
         match &self.mesh {
             ModelMesh::Built(mesh) => Ok(mesh),
-            ModelMesh::InFile(asset, kept) => {
+            ModelMesh::InFile(both) => {
+                let (asset, kept) = &**both;
                 if kept.get().is_none()
                     && let Some(mesh) = asset.mesh()?
                 {

@@ -63,10 +63,12 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
         ("Field", describe::field_rows(model)),
     ]);
     page.section("What to know about this mesh");
-    page.warnings(
-        &describe::mesh_warnings(&model.mesh_info),
-        "Nothing is wrong with it: closed, oriented, no repairs.",
-    );
+    page.warnings(&describe::warnings(model), "Nothing is wrong with it: closed, oriented, no repairs.");
+
+    let (columns, holes) = describe::hole_table(model);
+    if !holes.is_empty() {
+        page.table("Holes of the mesh", &columns, &holes);
+    }
 
     page.section("The field");
     page.paragraph(

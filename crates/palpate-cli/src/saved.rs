@@ -6,6 +6,7 @@ use palpate::asset::{Asset, AssetContents, cache_key};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Identifies a build: the same source bytes and parameters give the same key. 0, which is never reused, where the
 /// source has parts in other files, which the key could not see.
@@ -65,5 +66,5 @@ pub(crate) fn open(path: &Path) -> Result<Model> {
     let mut mesh_info = engine::mesh_info(report);
     mesh_info.learn(field.report());
     let field = field.clone();
-    Ok(Model::new(ModelMesh::InFile(Box::new(asset), Default::default()), mesh_info, field, voxels))
+    Ok(Model::new(ModelMesh::InFile(Box::new((asset, OnceLock::new()))), mesh_info, field, voxels))
 }

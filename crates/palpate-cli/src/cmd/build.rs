@@ -72,11 +72,12 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     json["stages"] = stages_json(&stages);
     json["peak_rss_bytes"] = json!(peak_memory());
     json["cached"] = json!(reuse);
+    json["warnings"] = json!(describe::warnings(&model));
     json["voxmap"] = describe::voxels_json(model.voxels.as_ref());
     json["file_bytes"] = json!(std::fs::metadata(&args.output).map(|m| m.len()).ok());
     json["output"] = json!(args.output.display().to_string());
     let mut text = format!("{}\n{}", input.title(), rows(&describe::field_rows(&model)));
-    for warning in describe::mesh_warnings(&model.mesh_info) {
+    for warning in describe::warnings(&model) {
         text += &format!("! {warning}\n");
     }
     let verb = if reuse { "is cached: up to date, checked in" } else { "written in" };
