@@ -143,6 +143,7 @@ pub(crate) fn warnings(model: &Model) -> Vec<String> {
 /// The holes of a mesh and what became of them: column names and rows; no rows for a closed mesh.
 pub(crate) fn hole_table(model: &Model) -> ([&'static str; 5], Vec<Vec<String>>) {
     let holes = &model.field().report().holes;
+    let size = model.mesh_info.aabb.extent().max_element();
     let mut rows: Vec<Vec<String>> = holes
         .iter()
         .take(LISTED_HOLES)
@@ -153,7 +154,9 @@ pub(crate) fn hole_table(model: &Model) -> ([&'static str; 5], Vec<Vec<String>>)
                 HoleOutcome::Sheet => "left open: rim of a sheet",
                 HoleOutcome::Unclosable => "left open: no closed rim",
             };
-            let place = hole.centre.to_array().map(units::length).join(", ");
+            // Rounding errors of a symmetric mesh are no coordinates.
+            let visible = |x: f64| units::length(if x.abs() < 1e-6 * size { 0.0 } else { x });
+            let place = hole.centre.to_array().map(visible).join(", ");
             let number = units::count(i as u64 + 1);
             vec![number, units::count(hole.edges as u64), place, units::area(hole.area), outcome.to_owned()]
         })

@@ -67,7 +67,8 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
 
     let (columns, holes) = describe::hole_table(model);
     if !holes.is_empty() {
-        page.table("Holes of the mesh", &columns, &holes);
+        page.section("Holes");
+        page.table("Where the mesh is open, and what was done", &columns, &holes);
     }
 
     page.section("The field");
