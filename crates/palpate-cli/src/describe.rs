@@ -1,13 +1,16 @@
 //! Reports in words and in JSON: what a mesh is, what is wrong with it, what a field promises.
 
-use crate::engine::{FieldInfo, MeshInfo};
+use crate::engine::{FieldInfo, MeshInfo, Model, Voxels};
 use palpate::math::Aabb;
+use palpate::mesh::HoleOutcome;
 use palpate_view::units;
 use serde_json::{Value, json};
 
 /// Boxes larger or smaller than this are probably in another unit [m].
 const LARGEST: f64 = 100.0;
 const SMALLEST: f64 = 1e-4;
+/// The engine's name for the sign of a surface that encloses nothing.
+const UNSIGNED: &str = "unsigned";
 
 /// The mesh for machines; the keys are fixed.
 pub(crate) fn mesh_json(info: &MeshInfo) -> Value {
@@ -34,15 +37,15 @@ pub(crate) fn mesh_json(info: &MeshInfo) -> Value {
 /// The mesh for people.
 pub(crate) fn mesh_rows(info: &MeshInfo) -> Vec<(String, String)> {
     let row = |name: &str, value: String| (name.to_owned(), value);
+    let encloses = info.sign_method.as_deref() != Some(UNSIGNED);
     vec![
         row("triangles", units::count(info.triangles as u64)),
         row("vertices", units::count(info.vertices as u64)),
         row("box", size_of(info.aabb)),
-        row("area", format!("{} m²", units::number(info.area))),
-        row("volume", format!("{} m³", units::number(info.volume))),
+        row("area", units::area(info.area)),
+        row("volume", if encloses { units::volume(info.volume) } else { "none: it encloses nothing".into() }),
         row("parts", units::count(info.components as u64)),
         row("closed", if info.watertight { "yes".into() } else { "no".into() }),
-        row("sign from", info.sign_method.clone()),
         row("suggested voxel", units::length(info.suggested_voxel)),
     ]
 }
@@ -60,12 +63,31 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 /// What is wrong with a mesh and what that means; empty for a sound one.
 pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
     let mut out = Vec::new();
-    if info.boundary_edges > 0 {
-        let holes = plural(info.holes, "hole", "holes");
+    if info.sign_method.as_deref() == Some(UNSIGNED) {
         let edges = plural(info.boundary_edges, "open edge", "open edges");
         out.push(format!(
-            "{holes} ({edges}): holes are capped so that inside and outside are defined; close them for exact distances there"
+            "it encloses nothing ({edges}): distances have no sign; give it a thickness if it should have an inside"
         ));
+    } else if info.boundary_edges > 0 {
+        let holes = plural(info.holes, "hole", "holes");
+        let edges = plural(info.boundary_edges, "open edge", "open edges");
+        let mut text = format!("{holes} ({edges})");
+        let capped = info.holes.saturating_sub(info.sheets + info.unclosable);
+        if capped > 0 {
+            let which = if capped < info.holes { format!("{capped} of them ") } else { String::new() };
+            text += &format!(
+                ": {which}capped so that inside and outside are defined; close them for exact distances there"
+            );
+        }
+        out.push(text);
+    }
+    if info.sheets > 0 && info.sign_method.as_deref() != Some(UNSIGNED) {
+        let rims = plural(info.sheets, "hole is the rim", "holes are rims");
+        out.push(format!("{rims} of open sheets, which enclose nothing; give them a thickness"));
+    }
+    if info.unclosable > 0 {
+        let text = plural(info.unclosable, "hole has", "holes have");
+        out.push(format!("{text} no closed rim and cannot be capped; the winding number decides there"));
     }
     if info.nonmanifold_edges > 0 {
         let edges = plural(info.nonmanifold_edges, "edge has", "edges have");
@@ -95,6 +117,57 @@ pub(crate) fn mesh_warnings(info: &MeshInfo) -> Vec<String> {
     out
 }
 
+/// Share of agreeing checks below which the sign is called doubtful [1].
+const SURE: f64 = 0.99;
+/// Holes listed one by one; more are counted.
+const LISTED_HOLES: usize = 20;
+
+/// What is wrong with a mesh and with what was built from it.
+pub(crate) fn warnings(model: &Model) -> Vec<String> {
+    let (mut out, info) = (mesh_warnings(&model.mesh_info), &model.info);
+    if info.sign_confidence < SURE {
+        out.push(format!(
+            "inside and outside are doubtful at {:.1} % of the places checked: parts overlap or gape there; repair the mesh or look at the slices",
+            100.0 * (1.0 - info.sign_confidence)
+        ));
+    }
+    if model.voxels.as_ref().is_some_and(|v| v.leaks) {
+        out.push(
+            "the voxel map leaks through a hole wider than a voxel: what lies behind it counts as outside; close the hole or use larger voxels"
+                .into(),
+        );
+    }
+    out
+}
+
+/// The holes of a mesh and what became of them: column names and rows; no rows for a closed mesh.
+pub(crate) fn hole_table(model: &Model) -> ([&'static str; 5], Vec<Vec<String>>) {
+    let holes = &model.field().report().holes;
+    let size = model.mesh_info.aabb.extent().max_element();
+    let mut rows: Vec<Vec<String>> = holes
+        .iter()
+        .take(LISTED_HOLES)
+        .enumerate()
+        .map(|(i, hole)| {
+            let outcome = match hole.outcome {
+                HoleOutcome::Capped => "capped",
+                HoleOutcome::Sheet => "left open: rim of a sheet",
+                HoleOutcome::Unclosable => "left open: no closed rim",
+            };
+            // Rounding errors of a symmetric mesh are no coordinates.
+            let visible = |x: f64| units::length(if x.abs() < 1e-6 * size { 0.0 } else { x });
+            let place = hole.centre.to_array().map(visible).join(", ");
+            let number = units::count(i as u64 + 1);
+            vec![number, units::count(hole.edges as u64), place, units::area(hole.area), outcome.to_owned()]
+        })
+        .collect();
+    if holes.len() > LISTED_HOLES {
+        let more = format!("and {} more", units::count((holes.len() - LISTED_HOLES) as u64));
+        rows.push(vec![more, String::new(), String::new(), String::new(), String::new()]);
+    }
+    (["hole", "edges", "centre (x, y, z)", "area of the cap", "what was done"], rows)
+}
+
 /// The field for machines, without times; the keys are fixed.
 pub(crate) fn field_json(info: &FieldInfo) -> Value {
     json!({
@@ -113,9 +186,22 @@ pub(crate) fn field_json(info: &FieldInfo) -> Value {
     })
 }
 
+/// The voxel map for machines; null when none was asked for.
+pub(crate) fn voxels_json(voxels: Option<&Voxels>) -> Value {
+    voxels.map_or(Value::Null, |v| {
+        json!({
+            "surface_voxels": v.surface,
+            "inside_voxels": v.inside,
+            "layers": v.layers,
+            "leaks": v.leaks,
+            "bytes": v.bytes,
+        })
+    })
+}
+
 /// The field for people.
-pub(crate) fn field_rows(info: &FieldInfo) -> Vec<(String, String)> {
-    let row = |name: &str, value: String| (name.to_owned(), value);
+pub(crate) fn field_rows(model: &Model) -> Vec<(String, String)> {
+    let (info, row) = (&model.info, |name: &str, value: String| (name.to_owned(), value));
     let [x, y, z] = info.dims;
     let voxels =
         |metres: f64| format!("± {} ({} voxel)", units::length(metres), units::number(metres / info.voxel));
@@ -130,6 +216,12 @@ pub(crate) fn field_rows(info: &FieldInfo) -> Vec<(String, String)> {
     ];
     if info.caps > 0 {
         rows.push(row("capped holes", units::count(info.caps)));
+    }
+    if let Some(v) = &model.voxels {
+        let leaks = if v.leaks { ", leaking through a hole" } else { "" };
+        let text = format!("{} surface, {} inside{leaks}", units::count(v.surface), units::count(v.inside));
+        rows.push(row("voxels", text));
+        rows.push(row("layers", format!("± {} in {}", v.layers, units::bytes(v.bytes))));
     }
     if let (Some(points), Some(levels)) = (info.points, info.levels) {
         rows.push(row("shell", format!("{} points in {levels} levels", units::count(points))));
@@ -158,7 +250,9 @@ mod tests {
             area: 6.0,
             aabb: Aabb { min: DVec3::ZERO, max: DVec3::ONE },
             suggested_voxel: 4e-3,
-            sign_method: "pseudonormal".into(),
+            sign_method: Some("pseudonormal".into()),
+            sheets: 0,
+            unclosable: 0,
         }
     }
 
@@ -176,6 +270,13 @@ mod tests {
             assert!(json.get(key).is_some(), "{key}");
         }
         assert_eq!(json["aabb"]["max"][2], 1.0);
+    }
+
+    #[test]
+    fn sheets_are_not_told_that_their_holes_are_capped() {
+        let sheet = MeshInfo { boundary_edges: 3, holes: 1, sign_method: Some(UNSIGNED.into()), ..info() };
+        let text = mesh_warnings(&sheet).join("\n");
+        assert!(text.contains("encloses nothing (3 open edges)") && !text.contains("capped"), "{text}");
     }
 
     #[test]

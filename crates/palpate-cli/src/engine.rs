@@ -1,16 +1,20 @@
 //! Every call into the engine, and the plain values the commands show.
 //!
-//! The commands know only this file. A part of the engine that this version does not have yet answers with
-//! [`missing`]; nothing else in the program needs to change when it arrives.
+//! The commands know only this file and `saved`, which keeps models in files.
 
 use crate::progress::Reporter;
 use anyhow::{Context, Result, bail};
 use glam::DVec3;
+use palpate::asset::Asset;
+use palpate::field::iso::{IsoGrid, iso_surface};
+use palpate::field::{self, FieldParams, FieldReport};
 use palpate::math::Aabb;
-use palpate::mesh::RawMesh;
-use palpate::{Field, Mesh};
+use palpate::mesh::{HoleOutcome, MeshReport, RawMesh, RepairParams, samples};
+use palpate::voxmap::VoxmapParams;
+use palpate::{Field, Mesh, Voxmap};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Marks a sample's name where a file is expected.
 const SAMPLE_PREFIX: &str = "sample:";
@@ -62,8 +66,18 @@ impl Input {
 #[derive(Debug)]
 pub(crate) struct Source {
     input: Input,
-    scale: f64,
-    bytes: Vec<u8>,
+    pub(crate) scale: f64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Source {
+    /// What decides the format: the file's extension; `sample` for a sample.
+    pub(crate) fn extension(&self) -> String {
+        match &self.input {
+            Input::Sample(_) => "sample".to_owned(),
+            Input::File(path) | Input::Asset(path) => crate::files::extension(path),
+        }
+    }
 }
 
 /// How large a voxel is.
@@ -123,7 +137,7 @@ impl Options {
     }
 
     /// What decides the result, as text; threads and memory do not.
-    fn recipe(&self) -> String {
+    pub(crate) fn recipe(&self) -> String {
         let Self { size, spacing, encoding, precision, band, padding, layers, threads: _, max_memory: _ } =
             self;
         format!("{size:?} {spacing:?} {encoding:?} {precision:?} {band:?} {padding:?} {layers:?}")
@@ -150,8 +164,21 @@ pub(crate) struct MeshInfo {
     pub(crate) aabb: Aabb,
     /// [m]
     pub(crate) suggested_voxel: f64,
-    /// How the sign would be found.
-    pub(crate) sign_method: String,
+    /// How the sign is found; none before a field was built.
+    pub(crate) sign_method: Option<String>,
+    /// Holes that are the rim of a sheet, and holes that form no closed loop: neither is capped.
+    pub(crate) sheets: usize,
+    pub(crate) unclosable: usize,
+}
+
+impl MeshInfo {
+    /// Takes what a field's build found out about the mesh.
+    pub(crate) fn learn(&mut self, report: &FieldReport) {
+        let count = |outcome| report.holes.iter().filter(|h| h.outcome == outcome).count();
+        self.sign_method = Some(report.sign_method.name().to_owned());
+        self.sheets = count(HoleOutcome::Sheet);
+        self.unclosable = count(HoleOutcome::Unclosable);
+    }
 }
 
 /// What a built field is and promises.
@@ -159,11 +186,10 @@ pub(crate) struct MeshInfo {
 pub(crate) struct FieldInfo {
     /// [m]
     pub(crate) voxel: f64,
-    /// [m]
-    pub(crate) spacing: f64,
+    /// Distance of shell points, their number and the tree's levels; none while the asset holds a field alone [m].
+    pub(crate) spacing: Option<f64>,
     pub(crate) dims: [u64; 3],
     pub(crate) bricks: u64,
-    /// Shell points and tree levels; none while the asset holds a field alone.
     pub(crate) points: Option<u64>,
     pub(crate) levels: Option<u64>,
     pub(crate) bytes: u64,
@@ -176,20 +202,36 @@ pub(crate) struct FieldInfo {
     pub(crate) error_bound_far: f64,
 }
 
+/// The voxel map that `--layers` asks for, in numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Voxels {
+    pub(crate) surface: u64,
+    pub(crate) inside: u64,
+    /// Layers outward, and as many inward.
+    pub(crate) layers: u64,
+    /// Whether the outside reached in through a hole.
+    pub(crate) leaks: bool,
+    pub(crate) bytes: u64,
+}
+
+/// Where a model's mesh is.
+#[derive(Debug)]
+pub(crate) enum ModelMesh {
+    Built(Box<Mesh>),
+    /// Made when first asked for: distances do not need it.
+    InFile(Box<(Asset, OnceLock<Mesh>)>),
+}
+
 /// A mesh with its field.
 #[derive(Debug)]
 pub(crate) struct Model {
-    pub(crate) mesh: Mesh,
+    mesh: ModelMesh,
     pub(crate) mesh_info: MeshInfo,
     pub(crate) info: FieldInfo,
     /// The box the field covers.
     pub(crate) frame: Aabb,
+    pub(crate) voxels: Option<Voxels>,
     field: Field,
-}
-
-/// The error of a part that this version does not have.
-fn missing<T>(what: &str) -> Result<T> {
-    bail!("{what} is not in this version of palpate yet; build a newer one")
 }
 
 /// Reads the bytes of a mesh; `scale` is metres per unit of the file.
@@ -209,27 +251,61 @@ pub(crate) fn read(input: &Input, scale: f64) -> Result<Source> {
     Ok(Source { input: input.clone(), scale, bytes })
 }
 
-/// Identifies a build: the same source bytes and parameters give the same key. None where the source has parts
-/// in other files, which the key could not see.
-pub(crate) fn content_key(source: &Source, options: &Options) -> Option<u128> {
-    if matches!(&source.input, Input::File(path) if crate::files::extension(path) == "gltf") {
-        return None;
-    }
-    let mut hasher = xxhash_rust::xxh3::Xxh3::new();
-    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update(options.recipe().as_bytes());
-    hasher.update(&source.scale.to_le_bytes());
-    hasher.update(&source.bytes);
-    Some(hasher.digest128())
-}
-
 /// The cleaned mesh and what was found in it.
 ///
 /// # Errors
 /// When the bytes are no mesh, or one without a usable triangle.
 pub(crate) fn load_mesh(source: &Source) -> Result<(Mesh, MeshInfo)> {
-    let _ = (source.scale, &source.bytes);
-    missing("reading meshes")
+    let (raw, name) = match &source.input {
+        Input::Sample(name) => {
+            let raw = samples::by_name(name).with_context(|| {
+                format!("there is no sample \"{name}\"; the samples are {}", samples::NAMES.join(", "))
+            })?;
+            (raw, name.clone())
+        }
+        // Through the path and not the bytes: a glTF file may name others beside it.
+        Input::File(path) | Input::Asset(path) => {
+            (RawMesh::load(path, source.scale)?, path.display().to_string())
+        }
+    };
+    let mesh = Mesh::new(raw, &RepairParams::default()).with_context(|| name)?;
+    let info = mesh_info(mesh.report());
+    Ok((mesh, info))
+}
+
+/// Cells along the largest axis of the field that tells how a build would find the sign. Fewer: thin parts leave no
+/// point inside to check. More: slower.
+const TRIAL_CELLS: f64 = 58.0;
+
+/// Finds out, by a coarse field, what a build would do about sign and holes; nothing where none can be built.
+pub(crate) fn foresee(mesh: &Mesh, info: &mut MeshInfo) {
+    let voxel = info.aabb.extent().max_element() / TRIAL_CELLS;
+    if let Ok(field) = Field::build(mesh, voxel, &FieldParams { band: 1.0, ..FieldParams::default() }) {
+        info.learn(field.report());
+    }
+}
+
+/// What a mesh's report says; the sign method is not known yet.
+pub(crate) fn mesh_info(r: &MeshReport) -> MeshInfo {
+    MeshInfo {
+        vertices: r.vertices,
+        triangles: r.triangles,
+        boundary_edges: r.boundary_edges,
+        nonmanifold_edges: r.nonmanifold_edges,
+        duplicate_faces: r.duplicate_faces,
+        degenerate: r.degenerate,
+        flipped_faces: r.flipped_faces,
+        components: r.components,
+        holes: r.holes,
+        watertight: r.watertight,
+        volume: r.volume,
+        area: r.area,
+        aabb: r.aabb,
+        suggested_voxel: r.suggested_voxel,
+        sign_method: None,
+        sheets: 0,
+        unclosable: 0,
+    }
 }
 
 /// The voxel size that `options` ask for [m].
@@ -258,46 +334,104 @@ pub(crate) fn voxel_size(options: &Options, aabb: Aabb) -> Result<f64> {
 /// When parameters do not fit, memory does not suffice or Ctrl-C was pressed.
 pub(crate) fn build(
     mesh: Mesh,
-    mesh_info: MeshInfo,
+    mut mesh_info: MeshInfo,
     options: &Options,
     reporter: &Reporter,
 ) -> Result<Model> {
-    let _ = (voxel_size(options, mesh_info.aabb)?, mesh, reporter, options.threads, options.max_memory);
-    missing("building fields")
+    let voxel = voxel_size(options, mesh_info.aabb)?;
+    let defaults = FieldParams::default();
+    let params = FieldParams {
+        band: options.band.unwrap_or(defaults.band),
+        padding: options.padding.unwrap_or(defaults.padding),
+        encoding: match options.encoding {
+            Encoding::Float => field::Encoding::Float,
+            Encoding::Scaled => field::Encoding::Scaled { precision: options.precision },
+            Encoding::Layered => field::Encoding::Layered,
+        },
+        max_memory: options.max_memory,
+        threads: options.threads,
+        ..defaults
+    };
+    let cancelled = |error: anyhow::Error| match reporter.check() {
+        // A cancelled build says so in its own words; Ctrl-C is what the user did.
+        Err(stopped) => stopped,
+        Ok(()) => error,
+    };
+    let field = Field::build_with(&mesh, voxel, &params, reporter).map_err(|e| cancelled(e.into()))?;
+    mesh_info.learn(field.report());
+    let voxels = options.layers.map(|layers| voxels(&mesh, voxel, layers, options, reporter));
+    let voxels = voxels.transpose().map_err(cancelled)?;
+    Ok(Model::new(ModelMesh::Built(Box::new(mesh)), mesh_info, field, voxels))
 }
 
-/// Writes a model with its key to `path`.
-///
-/// # Errors
-/// When the disk refuses.
-pub(crate) fn write_asset(path: &Path, model: &Model, key: Option<u128>) -> Result<()> {
-    let _ = (path, &model.field, key);
-    missing("writing .palp files")
+fn voxels(mesh: &Mesh, voxel: f64, layers: u32, options: &Options, reporter: &Reporter) -> Result<Voxels> {
+    let params = VoxmapParams {
+        layers,
+        threads: options.threads,
+        max_memory: options.max_memory,
+        ..VoxmapParams::default()
+    };
+    let map = Voxmap::build_with(mesh, voxel, &params, reporter)?;
+    let fill = map.fill_report();
+    Ok(Voxels {
+        surface: fill.surface_voxels,
+        inside: fill.inside_voxels,
+        layers: u64::from(layers),
+        leaks: fill.leaks,
+        bytes: map.memory_bytes(),
+    })
 }
 
-/// The key of a built asset; none when there is no such file or it is not whole.
-pub(crate) fn asset_key(path: &Path) -> Option<u128> {
-    let _ = path;
-    None
-}
-
-/// Opens a built asset.
-///
-/// # Errors
-/// When the file is missing, not an asset, damaged or of another version.
-pub(crate) fn open_asset(path: &Path) -> Result<Model> {
-    let bytes = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    if bytes == 0 {
-        bail!("{} is empty; build it again with `palpate build`", path.display());
+fn field_info(field: &Field) -> FieldInfo {
+    let (report, lattice) = (field.report(), field.lattice());
+    FieldInfo {
+        voxel: lattice.voxel,
+        spacing: None,
+        dims: lattice.dims().map(u64::from),
+        bricks: report.bricks as u64,
+        points: None,
+        levels: None,
+        bytes: report.bytes as u64,
+        sign_method: report.sign_method.name().to_owned(),
+        sign_confidence: report.sign_confidence,
+        caps: report.caps() as u64,
+        error_bound_band: report.error_bound_band,
+        error_bound_far: report.error_bound_far,
     }
-    missing("reading .palp files")
 }
 
 impl Model {
+    pub(crate) fn new(mesh: ModelMesh, mesh_info: MeshInfo, field: Field, voxels: Option<Voxels>) -> Self {
+        Self { mesh, mesh_info, info: field_info(&field), frame: field.lattice().aabb(), voxels, field }
+    }
+
+    /// The cleaned mesh.
+    ///
+    /// # Errors
+    /// When the file it lies in is damaged there.
+    pub(crate) fn mesh(&self) -> Result<&Mesh> {
+        match &self.mesh {
+            ModelMesh::Built(mesh) => Ok(mesh),
+            ModelMesh::InFile(both) => {
+                let (asset, kept) = &**both;
+                if kept.get().is_none()
+                    && let Some(mesh) = asset.mesh()?
+                {
+                    let _ = kept.set(mesh);
+                }
+                kept.get().context("the file holds no mesh; build it again")
+            }
+        }
+    }
+
+    pub(crate) fn field(&self) -> &Field {
+        &self.field
+    }
+
     /// Signed distance at `p`, negative inside [m], and its gradient, outward.
     pub(crate) fn sample(&self, p: DVec3) -> (f64, DVec3) {
-        let _ = (&self.field, p);
-        (f64::NAN, DVec3::ZERO)
+        let s = self.field.sample(p);
+        (s.distance, s.gradient)
     }
 
     /// Signed distance at `p`, negative inside [m].
@@ -312,7 +446,8 @@ impl Model {
 
     /// Position of the first node of the dense grid and number of nodes along each axis.
     pub(crate) fn grid(&self) -> (DVec3, [usize; 3]) {
-        (self.frame.min, self.info.dims.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
+        let lattice = self.field.lattice();
+        (lattice.origin, lattice.dims().map(|n| n as usize + 1))
     }
 
     /// The surface at distance `level` [m].
@@ -320,8 +455,20 @@ impl Model {
     /// # Errors
     /// When it has too many triangles for a mesh.
     pub(crate) fn iso_surface(&self, level: f64) -> Result<RawMesh> {
-        let _ = level;
-        missing("the iso-surface")
+        let lattice = self.field.lattice();
+        let upper = lattice.dims().map(i64::from);
+        let grid = IsoGrid { origin: lattice.origin, voxel: lattice.voxel, lower: [0; 3], upper };
+        // A block whose middle is farther from the level than its corners can make up for holds no surface.
+        let half = 0.5 * (field::iso::BLOCK as f64) * lattice.voxel;
+        let reach = self.field.report().lipschitz * half * 3.0_f64.sqrt() * 1.001 + lattice.voxel;
+        let all = grid.blocks();
+        let near = palpate::par::map(all.len(), |i| {
+            let corner = DVec3::from_array(all[i].map(|b| (b * field::iso::BLOCK) as f64));
+            let middle = lattice.origin + lattice.voxel * corner + DVec3::splat(half);
+            (self.distance(middle) - level).abs() <= reach
+        });
+        let blocks: Vec<[i64; 3]> = all.iter().zip(near).filter(|(_, n)| *n).map(|(b, _)| *b).collect();
+        Ok(iso_surface(&grid, &blocks, level as f32, |ijk| self.distance(grid.position(ijk)) as f32)?)
     }
 
     /// The cells of a grid of `voxel` [m] that the surface meets, and the position of cell (0, 0, 0).
@@ -329,7 +476,9 @@ impl Model {
     /// # Errors
     /// When the grid would be too large.
     pub(crate) fn surface_cells(&self, voxel: f64) -> Result<(Vec<[i32; 3]>, DVec3)> {
-        let _ = voxel;
-        missing("the voxel map")
+        let params = VoxmapParams { layers: 0, ..VoxmapParams::default() };
+        let map = Voxmap::build(self.mesh()?, voxel, &params)?;
+        let cells = map.surface_voxels().map(|c| c.map(|i| i as i32)).collect();
+        Ok((cells, map.grid().origin))
     }
 }

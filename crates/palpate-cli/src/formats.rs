@@ -1,8 +1,8 @@
-//! Files other programs read: NRRD and NPY of a dense field, OBJ, PLY and STL of a surface.
+//! Files other programs read: NRRD and NPY of a dense field, surfaces and cubes.
 
 use anyhow::{Result, bail};
 use glam::DVec3;
-use palpate::mesh::RawMesh;
+use palpate::mesh::{RawMesh, write_obj, write_ply, write_stl};
 use std::io::Write;
 
 /// A dense grid of distances, given one layer of constant z at a time.
@@ -14,7 +14,7 @@ pub(crate) struct Dense<'a> {
     /// Nodes along x, y, z.
     pub(crate) dims: [usize; 3],
     /// All values of a layer, x fastest [m].
-    pub(crate) layer: &'a dyn Fn(usize) -> Vec<f32>,
+    pub(crate) layer: &'a dyn Fn(usize) -> Result<Vec<f32>>,
 }
 
 impl Dense<'_> {
@@ -56,7 +56,7 @@ impl Dense<'_> {
     fn write_values(&self, out: &mut dyn Write) -> Result<()> {
         let mut bytes = Vec::new();
         for k in 0..self.dims[2] {
-            let values = (self.layer)(k);
+            let values = (self.layer)(k)?;
             if values.len() != self.dims[0] * self.dims[1] {
                 bail!("layer {k} has {} values instead of {}", values.len(), self.dims[0] * self.dims[1]);
             }
@@ -97,67 +97,13 @@ impl Surface {
     /// # Errors
     /// When writing fails, or STL cannot count so many triangles.
     pub(crate) fn write(self, mesh: &RawMesh, out: &mut dyn Write) -> Result<()> {
-        match self {
-            Self::Obj => write_obj(mesh, out),
-            Self::Ply => write_ply(mesh, out),
-            Self::Stl => write_stl(mesh, out),
-        }
+        let RawMesh { positions, triangles } = mesh;
+        Ok(match self {
+            Self::Obj => write_obj(out, positions, triangles),
+            Self::Ply => write_ply(out, positions, triangles),
+            Self::Stl => write_stl(out, positions, triangles),
+        }?)
     }
-}
-
-fn write_obj(mesh: &RawMesh, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "# palpate, metres")?;
-    for p in &mesh.positions {
-        writeln!(out, "v {} {} {}", p.x, p.y, p.z)?;
-    }
-    for [a, b, c] in &mesh.triangles {
-        writeln!(out, "f {} {} {}", u64::from(*a) + 1, u64::from(*b) + 1, u64::from(*c) + 1)?;
-    }
-    Ok(())
-}
-
-fn write_ply(mesh: &RawMesh, out: &mut dyn Write) -> Result<()> {
-    write!(
-        out,
-        "ply\nformat binary_little_endian 1.0\ncomment palpate, metres\nelement vertex {}\nproperty float x\n\
-         property float y\nproperty float z\nelement face {}\nproperty list uchar int vertex_indices\nend_header\n",
-        mesh.positions.len(),
-        mesh.triangles.len()
-    )?;
-    for p in &mesh.positions {
-        for c in p.as_vec3().to_array() {
-            out.write_all(&c.to_le_bytes())?;
-        }
-    }
-    for t in &mesh.triangles {
-        out.write_all(&[3])?;
-        for v in t {
-            out.write_all(&v.to_le_bytes())?;
-        }
-    }
-    Ok(())
-}
-
-fn write_stl(mesh: &RawMesh, out: &mut dyn Write) -> Result<()> {
-    let Ok(count) = u32::try_from(mesh.triangles.len()) else {
-        bail!("{} triangles are more than STL can count; write .ply", mesh.triangles.len());
-    };
-    let mut header = [b' '; 80];
-    header[..15].copy_from_slice(b"palpate, metres");
-    out.write_all(&header)?;
-    out.write_all(&count.to_le_bytes())?;
-    for t in &mesh.triangles {
-        let corners = t.map(|v| mesh.positions.get(v as usize).copied().unwrap_or(DVec3::ZERO));
-        let [a, b, c] = corners;
-        let normal = (b - a).cross(c - a).normalize_or_zero();
-        for p in [normal, a, b, c] {
-            for x in p.as_vec3().to_array() {
-                out.write_all(&x.to_le_bytes())?;
-            }
-        }
-        out.write_all(&[0, 0])?;
-    }
-    Ok(())
 }
 
 /// Cubes of grid cells as a mesh; faces between two cells of the list are left out, corners are shared.
@@ -208,13 +154,13 @@ pub(crate) fn cubes(cells: &[[i32; 3]], origin: DVec3, voxel: f64) -> RawMesh {
 mod tests {
     use super::*;
 
-    fn dense(layer: &dyn Fn(usize) -> Vec<f32>) -> Dense<'_> {
+    fn dense(layer: &dyn Fn(usize) -> Result<Vec<f32>>) -> Dense<'_> {
         Dense { origin: DVec3::new(-1.0, 0.5, 2.0), voxel: 0.25, dims: [2, 3, 2], layer }
     }
 
     #[test]
     fn npy_header_is_aligned_and_values_follow() {
-        let layer = |k: usize| (0..6).map(|i| (k * 6 + i) as f32).collect();
+        let layer = |k: usize| Ok((0..6).map(|i| (k * 6 + i) as f32).collect());
         let mut out = Vec::new();
         dense(&layer).write_npy(&mut out).unwrap();
         let length = usize::from(u16::from_le_bytes([out[8], out[9]]));
@@ -228,7 +174,7 @@ mod tests {
 
     #[test]
     fn nrrd_says_where_the_grid_is() {
-        let layer = |_: usize| vec![1.5; 6];
+        let layer = |_: usize| Ok(vec![1.5; 6]);
         let mut out = Vec::new();
         dense(&layer).write_nrrd(&mut out).unwrap();
         let end = out.windows(2).position(|w| w == b"\n\n").unwrap() + 2;
@@ -236,7 +182,7 @@ mod tests {
         assert!(text.contains("sizes: 2 3 2") && text.contains("space origin: (-1e0,5e-1,2e0)"), "{text}");
         assert!(text.contains("(2.5e-1,0,0)"), "{text}");
         assert_eq!(out.len() - end, 12 * 4);
-        let short = |_: usize| vec![1.5; 5];
+        let short = |_: usize| Ok(vec![1.5; 5]);
         assert!(dense(&short).write_nrrd(&mut Vec::new()).is_err());
     }
 

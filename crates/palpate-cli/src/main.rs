@@ -12,6 +12,7 @@ mod outcome;
 mod page;
 mod parse;
 mod progress;
+mod saved;
 
 use clap::{Parser, Subcommand};
 use outcome::Outcome;

@@ -4,19 +4,20 @@ use crate::describe;
 use crate::engine::Model;
 use anyhow::Result;
 use glam::DVec3;
-use palpate::math::Aabb;
 use palpate::mesh::RawMesh;
 use palpate_view::chart::{BarChart, Bars, Scale};
 use palpate_view::html::{Page, Picture};
 use palpate_view::slice::{self, Axis, SliceParams};
-use palpate_view::{Camera, Image, Paint, RenderParams, Scene, render, units};
+use palpate_view::{Camera, Image, Paint, RenderParams, Scene, cut, render, units};
 
 /// Cells along the largest axis in the picture of voxels. More: cubes too small to see; fewer: the shape is lost.
 const SHOWN_CELLS: f64 = 56.0;
 /// Colours of the pictures.
 const CLAY: [u8; 3] = [172, 184, 202];
 const AMBER: [u8; 3] = [232, 150, 72];
-const SEA: [u8; 3] = [98, 158, 214];
+/// Squares along the longer edge of the cut, and bands of colour on it.
+const CUT_CELLS: u32 = 420;
+const CUT_BANDS: f64 = 12.0;
 
 /// What the page tells about.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
     }
     page.lead(&(lead + "."));
     let first = [
-        Drawn::new(mesh_picture(model, story.up), "The mesh", "the mesh, lit from the upper left"),
+        Drawn::new(mesh_picture(model, story.up)?, "The mesh", "the mesh, lit from the upper left"),
         voxel_picture(model, story.up),
     ];
     show(&mut page, first.into_iter().collect())?;
@@ -59,13 +60,16 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
     page.section("Report");
     page.key_values(&[
         ("Mesh", describe::mesh_rows(&model.mesh_info)),
-        ("Field", describe::field_rows(&model.info)),
+        ("Field", describe::field_rows(model)),
     ]);
     page.section("What to know about this mesh");
-    page.warnings(
-        &describe::mesh_warnings(&model.mesh_info),
-        "Nothing is wrong with it: closed, oriented, no repairs.",
-    );
+    page.warnings(&describe::warnings(model), "Nothing is wrong with it: closed, oriented, no repairs.");
+
+    let (columns, holes) = describe::hole_table(model);
+    if !holes.is_empty() {
+        page.section("Holes");
+        page.table("Where the mesh is open, and what was done", &columns, &holes);
+    }
 
     page.section("The field");
     page.paragraph(
@@ -78,7 +82,14 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
         Drawn::new(slice_picture(model, axis, 0.5, 900), &caption, &alt)
     });
     let mut drawn = planes.to_vec();
-    drawn.extend(offset_picture(model, story.up));
+    if let Some(image) = cut_picture(model, story.up) {
+        let alt = "the mesh cut in half, bands of equal depth painted on the cut";
+        drawn.push(Drawn::new(
+            image,
+            "The mesh cut in half; each band is a twelfth of the greatest depth",
+            alt,
+        ));
+    }
     show(&mut page, drawn)?;
 
     if !story.stages.is_empty() {
@@ -123,10 +134,13 @@ fn picture_params() -> RenderParams {
 }
 
 /// The mesh as a product picture, transparent around it.
-pub(crate) fn mesh_picture(model: &Model, up: DVec3) -> Image {
-    let mut scene = Scene::new();
-    scene.mesh(model.mesh.positions(), model.mesh.triangles(), Paint::Plain(CLAY));
-    render(&scene, &Camera::three_quarter(up), &picture_params())
+///
+/// # Errors
+/// When the model's file is damaged where the mesh is.
+pub(crate) fn mesh_picture(model: &Model, up: DVec3) -> Result<Image> {
+    let (mesh, mut scene) = (model.mesh()?, Scene::new());
+    scene.mesh(mesh.positions(), mesh.triangles(), Paint::Plain(CLAY));
+    Ok(render(&scene, &Camera::three_quarter(up), &picture_params()))
 }
 
 /// The cells the surface meets, coarse enough to be seen.
@@ -143,31 +157,43 @@ fn voxel_picture(model: &Model, up: DVec3) -> Drawn {
     Drawn::new(image, &caption, "the cubes of a coarse grid that the surface meets")
 }
 
-/// The surface at a distance, cut open to show the mesh inside; none when the field has no such surface.
-fn offset_picture(model: &Model, up: DVec3) -> Option<Drawn> {
-    let level = 0.04 * model.mesh_info.aabb.extent().max_element();
-    let level = level.min(0.8 * (model.frame.max - model.mesh_info.aabb.max).min_element());
-    let surface = if level > 0.0 { model.iso_surface(level).ok()? } else { return None };
+/// The mesh cut in half, with the field inside it painted on the cut; none for a mesh without an inside.
+pub(crate) fn cut_picture(model: &Model, up: DVec3) -> Option<Image> {
     let camera = Camera::three_quarter(up);
-    let open = cut_open(&surface, model.mesh_info.aabb, camera.toward);
+    let (front, aabb) = (camera.front(), model.mesh_info.aabb);
+    let middle = aabb.centre();
+    let whole = model.mesh().ok()?;
+    let mesh = RawMesh { positions: whole.positions().to_vec(), triangles: whole.triangles().to_vec() };
+    let heights: Vec<f64> = mesh.positions.iter().map(|p| (*p - middle).dot(front)).collect();
+    let half = cut::keep_below(&mesh, &heights);
+    // The cut itself: the part of the plane that is inside.
+    let right = up.cross(front);
+    let size = aabb.extent().dot(right.abs()) * right;
+    let tall = aabb.extent().dot(up.abs()) * up;
+    let sheet = cut::sheet(middle - 0.5 * (size + tall), size, tall, CUT_CELLS);
+    let distances =
+        |mesh: &RawMesh| palpate::par::map(mesh.positions.len(), |i| model.distance(mesh.positions[i]));
+    let inside = cut::keep_below(&sheet, &distances(&sheet));
+    let depths = distances(&inside);
+    let deepest = depths.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::min);
+    if inside.triangles.is_empty() || deepest == 0.0 {
+        return None;
+    }
+    // Bands of equal distance, so that the shape of the field shows.
+    let step = -deepest / CUT_BANDS;
+    let paint = |d: &f64| slice::colour((d / step).floor().min(-1.0) * step + 0.5 * step, deepest, -deepest);
+    let colours: Vec<[u8; 3]> = depths.iter().map(paint).collect();
     let mut scene = Scene::new();
-    scene.mesh(model.mesh.positions(), model.mesh.triangles(), Paint::Plain(CLAY));
-    scene.mesh(&open.positions, &open.triangles, Paint::Plain(SEA));
-    let image = render(&scene, &camera, &picture_params());
-    let caption = format!("All points {} away, cut open, with the mesh inside", units::length(level));
-    Some(Drawn::new(image, &caption, "the offset surface from the field around the mesh, front half removed"))
+    scene.mesh(&half.positions, &half.triangles, Paint::Plain(CLAY));
+    scene.mesh(&inside.positions, &inside.triangles, Paint::PerVertex(&colours));
+    Some(render(&scene, &camera, &picture_params()))
 }
 
-/// The triangles behind the plane through the middle of `aabb` that faces the viewer.
-fn cut_open(mesh: &RawMesh, aabb: Aabb, toward: DVec3) -> RawMesh {
-    let behind =
-        |v: u32| mesh.positions.get(v as usize).is_some_and(|p| (*p - aabb.centre()).dot(toward) < 0.0);
-    let triangles = mesh.triangles.iter().filter(|t| t.iter().all(|&v| behind(v))).copied().collect();
-    RawMesh { positions: mesh.positions.clone(), triangles }
-}
-
-/// A plane through the field; `at` is 0 at the lower and 1 at the upper face of the box.
+/// A plane through the field; `at` is 0 at the lower and 1 at the upper face of the mesh's box with its padding.
 pub(crate) fn slice_picture(model: &Model, axis: Axis, at: f64, width: u32) -> Image {
     let params = SliceParams { axis, at, width, voxel: model.info.voxel, ..SliceParams::default() };
-    slice::slice(|p| model.distance(p), model.frame, &params)
+    // The grid ends on whole bricks; the same margin on all sides keeps the middle of the mesh in the middle.
+    let aabb = model.mesh_info.aabb;
+    let margin = (aabb.min - model.frame.min).min_element().max(0.0);
+    slice::slice(|p| model.distance(p), aabb.padded(margin), &params)
 }

@@ -74,9 +74,12 @@ impl Reporter {
         Self { show, bar, started: Instant::now(), state: Mutex::default() }
     }
 
-    /// Whether Ctrl-C was pressed.
-    pub(crate) fn stopped(&self) -> bool {
-        CANCELLED.load(Ordering::Relaxed)
+    /// An error once Ctrl-C was pressed, so that nothing unfinished is kept.
+    ///
+    /// # Errors
+    /// Only then.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.cancelled() { anyhow::bail!("stopped by Ctrl-C; nothing was written") } else { Ok(()) }
     }
 
     /// Seconds since the start, and the seconds of each stage so far, in order; the current stage ends here.
@@ -140,7 +143,7 @@ impl Progress for Reporter {
     }
 
     fn cancelled(&self) -> bool {
-        self.stopped()
+        CANCELLED.load(Ordering::Relaxed)
     }
 }
 

@@ -272,7 +272,7 @@ impl BarChart {
         let mut body = String::new();
         let used = if names.len() > 1 { legend(&mut body, &names, 42.0) } else { 0.0 };
         let longest = self.groups.iter().map(|g| g.label.chars().count()).max().unwrap_or(0);
-        let left = (7.8 * longest as f64 + 12.0).clamp(60.0, 0.45 * WIDTH);
+        let left = (8.6 * longest as f64 + 18.0).clamp(60.0, 0.45 * WIDTH);
         // Room at the right for the value of the longest bar.
         let right = WIDTH - 88.0;
         let mut y = 34.0 + used;

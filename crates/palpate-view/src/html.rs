@@ -3,6 +3,7 @@
 use crate::chart::escape;
 use crate::image::Image;
 use crate::png;
+use palpate::par;
 use std::fmt::Write;
 
 /// A page under construction: parts appear in the order they are added.
@@ -44,10 +45,11 @@ th,td{text-align:left;padding:.38rem .6rem .38rem 0;border-top:1px solid var(--l
 thead th{border-top:0;color:var(--dim);font-weight:500}
 tbody th{font-weight:400;color:var(--dim);white-space:nowrap}
 td{overflow-wrap:anywhere}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:1rem}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:1rem;align-items:start}
 figure{margin:0;padding:.8rem;min-width:0}
 figure img,figure svg{display:block;width:100%;height:auto;border-radius:6px}
 figure.wide{grid-column:1/-1;margin:1rem 0}
+figure.wide svg{max-width:720px}
 figcaption{color:var(--dim);font-size:.93rem;padding:.6rem .2rem 0}
 .warnings{background:var(--warn-paper);color:var(--warn);border-radius:12px;padding:.8rem 1.1rem .8rem 2.2rem;margin:0}
 .good{color:var(--dim)}
@@ -133,8 +135,9 @@ impl Page {
     /// When a picture cannot be encoded.
     pub fn pictures(&mut self, pictures: &[Picture<'_>]) -> Result<(), ::png::EncodingError> {
         self.body.push_str("<div class=\"figures\">\n");
-        for p in pictures {
-            let data = base64(&png::encode(p.image)?);
+        let coded = par::map(pictures.len(), |i| png::encode(pictures[i].image).map(|bytes| base64(&bytes)));
+        for (p, data) in pictures.iter().zip(coded) {
+            let data = data?;
             let _ = writeln!(
                 self.body,
                 "<figure><img width=\"{}\" height=\"{}\" alt=\"{}\" src=\"data:image/png;base64,{data}\">\

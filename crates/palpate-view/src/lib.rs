@@ -5,6 +5,7 @@
 //! one self-contained page, [`png`](mod@png) encodes. The same input gives the same bytes on any number of threads.
 
 pub mod chart;
+pub mod cut;
 pub mod font;
 pub mod html;
 pub mod image;

@@ -4,7 +4,7 @@ use crate::image::Image;
 
 /// The picture as a PNG file: 8-bit sRGB, with alpha only where a pixel needs it.
 ///
-/// Cost: one pass plus compression, about 20 ns a pixel.
+/// Cost: one pass plus compression, about 0.2 µs a pixel.
 ///
 /// # Errors
 /// When the encoder refuses; with a valid [`Image`] only for lack of memory.

@@ -169,6 +169,12 @@ fn pixel_colour(
     colour.map(|c| (c + 0.5) as u8)
 }
 
+/// The colour of signed distance `d` where distances run from `low` (negative) to `high`, all in one unit: blue
+/// inside, orange outside, pale near 0.
+pub fn colour(d: f64, low: f64, high: f64) -> Rgb {
+    map(d, &Range { low, high })
+}
+
 /// The diverging colour map: blue inside, orange outside, each side with its own full scale.
 fn map(d: f64, range: &Range) -> Rgb {
     const INSIDE: [[f32; 3]; 4] =
@@ -194,12 +200,12 @@ struct Strip {
 
 impl Strip {
     fn height(width: u32) -> u32 {
-        (f64::from(width) * 0.085).round().max(40.0) as u32
+        (f64::from(width) * 0.1).round().max(44.0) as u32
     }
 
     fn draw(&self, image: &mut Image, params: &SliceParams, at: f64) {
         let width = image.width() as f32;
-        let size = (width * 0.0145).max(8.5);
+        let size = (width * 0.0185).max(8.5);
         let top = self.top as f32 + size * 1.1;
         let ink = match params.background {
             Some(c) if c.iter().map(|c| u32::from(*c)).sum::<u32>() > 384 => [60, 64, 72],
@@ -207,7 +213,7 @@ impl Strip {
             None => NEUTRAL,
         };
         // Colour bar: the left half is inside, the right half outside.
-        let bar = 0.36 * width;
+        let bar = 0.29 * width;
         let pad = 0.012 * width;
         let thick = size * 1.1;
         for x in 0..bar as i64 {
@@ -228,7 +234,7 @@ impl Strip {
         label(image, zero, "0");
         label(image, pad + bar, &format!("+{}", units::length(self.range.high)));
         // What the lines are.
-        let middle = bar + 0.5 * (0.78 - 0.36) * width;
+        let middle = 0.59 * width;
         let lines = if self.voxel > 0.0 {
             format!("lines every {} voxels", units::number(self.step / self.voxel))
         } else {

@@ -6,6 +6,16 @@ pub fn length(metres: f64) -> String {
     with_unit(metres, &units)
 }
 
+/// An area: `104 cm²`.
+pub fn area(square_metres: f64) -> String {
+    with_unit(square_metres, &[(1.0, "m²"), (1e-4, "cm²"), (1e-6, "mm²")])
+}
+
+/// A volume: `31.2 cm³`.
+pub fn volume(cubic_metres: f64) -> String {
+    with_unit(cubic_metres, &[(1.0, "m³"), (1e-6, "cm³"), (1e-9, "mm³")])
+}
+
 /// A time: `2.5 s`, `31 ms`.
 pub fn seconds(seconds: f64) -> String {
     with_unit(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
@@ -71,6 +81,9 @@ mod tests {
         assert_eq!(bytes(3_586_129), "3.42 MiB");
         assert_eq!(count(1_069_451), "1,069,451");
         assert_eq!(count(12), "12");
+        assert_eq!(area(0.0104), "104 cm²");
+        assert_eq!(volume(3.12e-5), "31.2 cm³");
+        assert_eq!(volume(-2e-9), "-2 mm³");
         assert_eq!(number(1200.4), "1200");
         assert_eq!(number(1e-9), "1e-9");
     }

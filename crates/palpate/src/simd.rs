@@ -4,7 +4,7 @@
 //! [`Plain`] (arrays, compiled for the baseline of the target) and, behind [`avx2`], with `Avx2` inside a function
 //! that enables the feature. No operation fuses a multiplication with an addition, so both give the same bits.
 //!
-//! This file and `asset.rs` are the only ones with unsafe code.
+//! This file and `store.rs` are the only ones with unsafe code.
 #![expect(unsafe_code, reason = "intrinsics and unchecked gathers live here, and only here")]
 
 /// Number of lanes of every kernel.

@@ -4,8 +4,8 @@ use crate::cmd::{BuildArgs, stages_json};
 use crate::engine::{self, Input};
 use crate::outcome::{Outcome, rows};
 use crate::progress::{Reporter, peak_memory};
-use crate::{Global, describe, files};
-use anyhow::{Result, bail};
+use crate::{Global, describe, files, saved};
+use anyhow::{Context, Result, bail};
 use palpate::progress::Progress;
 use palpate_view::units;
 use serde_json::json;
@@ -47,25 +47,24 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let reporter = Reporter::new(global.quiet || global.json);
     reporter.stage("read file", 0);
     let source = engine::read(&input, args.build.mesh.unit)?;
-    let key = engine::content_key(&source, &options);
-    let reuse = !args.force && key.is_some() && engine::asset_key(&args.output) == key;
-    let model = if reuse {
-        reporter.stage("open cached", 0);
-        engine::open_asset(&args.output)?
-    } else {
-        // Refuse a place that cannot be written before the work, not after it.
-        let temporary = files::Temporary::beside(&args.output)?;
-        reporter.stage("read mesh", 0);
-        let (mesh, info) = engine::load_mesh(&source)?;
-        drop(source);
-        let model = engine::build(mesh, info, &options, &reporter)?;
-        reporter.stage("write file", 0);
-        engine::write_asset(temporary.path(), &model, key)?;
-        if reporter.stopped() {
-            bail!("stopped by Ctrl-C; {} was not written", args.output.display());
+    let key = saved::key(&source, &options);
+    let kept = if args.force { None } else { saved::current(&args.output, key) };
+    let reuse = kept.is_some();
+    let model = match kept {
+        Some(model) => model,
+        None => {
+            // Refuse a place that cannot be written before the work, not after it.
+            let temporary = files::Temporary::beside(&args.output)?;
+            reporter.stage("read mesh", 0);
+            let (mesh, info) = engine::load_mesh(&source)?;
+            drop(source);
+            let model = engine::build(mesh, info, &options, &reporter).with_context(|| input.title())?;
+            reporter.stage("write file", 0);
+            saved::write(temporary.path(), &model, key)?;
+            reporter.check()?;
+            temporary.keep()?;
+            model
         }
-        temporary.keep()?;
-        model
     };
     let (seconds, stages) = reporter.finish();
     let mut json = describe::field_json(&model.info);
@@ -73,12 +72,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     json["stages"] = stages_json(&stages);
     json["peak_rss_bytes"] = json!(peak_memory());
     json["cached"] = json!(reuse);
+    json["warnings"] = json!(describe::warnings(&model));
+    json["voxmap"] = describe::voxels_json(model.voxels.as_ref());
+    json["file_bytes"] = json!(std::fs::metadata(&args.output).map(|m| m.len()).ok());
     json["output"] = json!(args.output.display().to_string());
-    let mut text = format!("{}\n{}", input.title(), rows(&describe::field_rows(&model.info)));
-    for warning in describe::mesh_warnings(&model.mesh_info) {
+    let mut text = format!("{}\n{}", input.title(), rows(&describe::field_rows(&model)));
+    for warning in describe::warnings(&model) {
         text += &format!("! {warning}\n");
     }
-    let verb = if reuse { "is up to date, checked in" } else { "written in" };
+    let verb = if reuse { "is cached: up to date, checked in" } else { "written in" };
     text += &format!("{} {verb} {}\n", args.output.display(), units::seconds(seconds));
     Ok(Outcome::new(text, json))
 }

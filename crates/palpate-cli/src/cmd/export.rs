@@ -64,6 +64,9 @@ pub(crate) struct Args {
     /// Picture of the mesh, .png
     #[arg(long, value_name = "FILE", group = "what")]
     picture: Option<PathBuf>,
+    /// Picture of the mesh cut in half with the field on the cut, .png
+    #[arg(long, value_name = "FILE", group = "what")]
+    cutaway: Option<PathBuf>,
     /// Dense field as NRRD (f32, raw)
     #[arg(long, value_name = "FILE", group = "what")]
     nrrd: Option<PathBuf>,
@@ -96,7 +99,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     for path in [&args.iso, &args.voxels].into_iter().flatten() {
         Surface::from_path(path)?;
     }
-    for path in [&args.slice, &args.picture].into_iter().flatten() {
+    for path in [&args.slice, &args.picture, &args.cutaway].into_iter().flatten() {
         if files::extension(path) != "png" {
             bail!("{}: pictures are written as .png", path.display());
         }
@@ -166,9 +169,17 @@ fn write_all(
     }
     if let Some(path) = &args.picture {
         reporter.stage("picture", 0);
-        let image = page::mesh_picture(model, input.up());
+        let image = page::mesh_picture(model, input.up())?;
         let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
         note(path, "picture", bytes);
+    }
+    if let Some(path) = &args.cutaway {
+        reporter.stage("cutaway", 0);
+        let Some(image) = page::cut_picture(model, input.up()) else {
+            bail!("{} has no inside to show; --slice shows any plane", input.title());
+        };
+        let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
+        note(path, "cutaway", bytes);
     }
     for (path, kind) in [(&args.nrrd, "nrrd"), (&args.npy, "npy")] {
         let Some(path) = path else { continue };
@@ -182,22 +193,20 @@ fn write_all(
             } else {
                 dense.write_npy(out)?
             }
-            if reporter.stopped() { bail!("stopped by Ctrl-C") } else { Ok(()) }
+            reporter.check()
         })?;
         note(path, kind, bytes);
     }
     Ok(())
 }
 
-/// One layer of the dense grid, row by row in parallel; nothing once Ctrl-C was pressed, which ends the writing.
-fn layer(model: &Model, origin: DVec3, dims: [usize; 3], k: usize, reporter: &Reporter) -> Vec<f32> {
-    if reporter.stopped() {
-        return Vec::new();
-    }
+/// One layer of the dense grid, row by row in parallel; an error once Ctrl-C was pressed.
+fn layer(model: &Model, origin: DVec3, dims: [usize; 3], k: usize, reporter: &Reporter) -> Result<Vec<f32>> {
+    reporter.check()?;
     let rows = palpate::par::map(dims[1], |j| {
         let at = |i: usize| origin + model.info.voxel * DVec3::new(i as f64, j as f64, k as f64);
         (0..dims[0]).map(|i| model.distance(at(i)) as f32).collect::<Vec<f32>>()
     });
     reporter.advance(1);
-    rows.concat()
+    Ok(rows.concat())
 }

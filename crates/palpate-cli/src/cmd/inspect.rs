@@ -3,7 +3,7 @@
 use crate::cmd::MeshArgs;
 use crate::engine::{self, Input};
 use crate::outcome::{Outcome, rows};
-use crate::{Global, describe};
+use crate::{Global, describe, saved};
 use anyhow::Result;
 
 const EXAMPLES: &str = "Examples:
@@ -26,10 +26,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, _global: &Global) -> Result<Outcome> {
     let input = Input::parse(&args.input);
     let info = match &input {
-        Input::Asset(path) => engine::open_asset(path)?.mesh_info,
-        _ => engine::load_mesh(&engine::read(&input, args.mesh.unit)?)?.1,
+        Input::Asset(path) => saved::open(path)?.mesh_info,
+        _ => {
+            let (mesh, mut info) = engine::load_mesh(&engine::read(&input, args.mesh.unit)?)?;
+            engine::foresee(&mesh, &mut info);
+            info
+        }
     };
-    let mut text = format!("{}\n{}", input.title(), rows(&describe::mesh_rows(&info)));
+    let mut table = describe::mesh_rows(&info);
+    table.push(("sign from".into(), info.sign_method.clone().unwrap_or_else(|| "unknown".into())));
+    let mut text = format!("{}\n{}", input.title(), rows(&table));
     let warnings = describe::mesh_warnings(&info);
     if warnings.is_empty() {
         text += "nothing wrong with it\n";

@@ -9,9 +9,9 @@ pub(crate) mod inspect;
 pub(crate) mod report;
 
 use crate::engine::{self, Encoding, Input, Model, Options, Size};
-use crate::parse;
 use crate::progress::Reporter;
-use anyhow::{Result, bail};
+use crate::{parse, saved};
+use anyhow::{Context, Result, bail};
 use palpate::progress::Progress;
 
 /// Options of every command that reads a mesh.
@@ -50,8 +50,8 @@ pub(crate) struct BuildArgs {
     /// Cells around the mesh that the grid still covers, in voxels [default: 3]
     #[arg(long, value_name = "VOXELS", value_parser = cells)]
     pub(crate) padding: Option<f64>,
-    /// Layers of voxels outward and inward, for the layered encoding
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Also build the voxel map with N layers outward and as many inward, and report it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     pub(crate) layers: Option<u32>,
     /// Number of threads [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -98,13 +98,13 @@ impl BuildArgs {
 /// The model of a built asset, or one built now from a mesh.
 pub(crate) fn open_or_build(input: &Input, args: &BuildArgs, reporter: &Reporter) -> Result<Model> {
     if let Input::Asset(path) = input {
-        return engine::open_asset(path);
+        return saved::open(path);
     }
     let options = args.options()?;
     reporter.stage("read mesh", 0);
     let source = engine::read(input, args.mesh.unit)?;
     let (mesh, info) = engine::load_mesh(&source)?;
-    engine::build(mesh, info, &options, reporter)
+    engine::build(mesh, info, &options, reporter).with_context(|| input.title())
 }
 
 /// Times of stages as a JSON object, in seconds.

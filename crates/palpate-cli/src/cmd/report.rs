@@ -86,12 +86,14 @@ pub(crate) fn write(
     json["stages"] = stages_json(&stages);
     json["peak_rss_bytes"] = json!(peak);
     json["cached"] = Value::Bool(false);
+    json["warnings"] = json!(describe::warnings(&model));
+    json["voxmap"] = describe::voxels_json(model.voxels.as_ref());
     json["page"] = json!(output.display().to_string());
     let mut text = format!("{title}\n{}", rows(&describe::mesh_rows(&model.mesh_info)));
-    for warning in describe::mesh_warnings(&model.mesh_info) {
+    for warning in describe::warnings(&model) {
         text += &format!("! {warning}\n");
     }
-    text += &format!("field\n{}", rows(&describe::field_rows(&model.info)));
+    text += &format!("field\n{}", rows(&describe::field_rows(&model)));
     text += &format!("page: {}\n", output.display());
     Ok(Outcome::new(text, json))
 }

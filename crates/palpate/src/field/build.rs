@@ -265,7 +265,7 @@ fn finish(
         report.lipschitz += 2.0 * values.error() / lattice.voxel * 3f64.sqrt();
     }
     report.bytes = values.bytes() + 4 * directory.len() + 4 * closest.len();
-    Ok(Field { lattice: *lattice, directory, values, closest, report })
+    Ok(Field { lattice: *lattice, directory: directory.into(), values, closest: closest.into(), report })
 }
 
 /// The largest gradient any voxel, or any background cell without a brick, can have.

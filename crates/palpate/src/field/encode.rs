@@ -5,6 +5,7 @@
 //! the step is the finest that fits the largest distance.
 
 use super::FieldError;
+use crate::store::Store;
 
 /// How node values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +24,8 @@ pub enum Encoding {
 /// Stored node values.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
-    Float(Vec<f32>),
-    Scaled { values: Vec<i16>, step: f32, encoding: Encoding },
+    Float(Store<f32>),
+    Scaled { values: Store<i16>, step: f32, encoding: Encoding },
 }
 
 impl Values {
@@ -32,7 +33,7 @@ impl Values {
     pub(crate) fn encode(values: Vec<f32>, encoding: Encoding, voxel: f64) -> Result<Self, FieldError> {
         let largest = || values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
         let step = match encoding {
-            Encoding::Float => return Ok(Self::Float(values)),
+            Encoding::Float => return Ok(Self::Float(values.into())),
             Encoding::Layered => voxel,
             Encoding::Scaled { precision: None } => (f64::from(largest()) / 32766.0).max(1e-30),
             Encoding::Scaled { precision: Some(precision) } => {
@@ -46,11 +47,11 @@ impl Values {
             }
         };
         let scale = 1.0 / step;
-        let values = values
+        let values: Vec<i16> = values
             .iter()
             .map(|&v| (f64::from(v) * scale).round_ties_even().clamp(-32767.0, 32767.0) as i16)
             .collect();
-        Ok(Self::Scaled { values, step: step as f32, encoding })
+        Ok(Self::Scaled { values: values.into(), step: step as f32, encoding })
     }
 
     /// One value [m].

@@ -6,7 +6,7 @@ use crate::math::Aabb;
 use glam::DVec3;
 
 /// Largest number of cells a grid may have: directory entries are 32-bit and must stay affordable.
-const MAX_CELLS: f64 = 4e8;
+pub(crate) const MAX_CELLS: f64 = 4e8;
 
 /// Where the nodes of a field are, in the shape's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]

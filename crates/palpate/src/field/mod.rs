@@ -6,13 +6,13 @@
 
 pub mod analytic;
 mod background;
-mod brick;
+pub(crate) mod brick;
 mod build;
 mod bvh;
 mod cone;
-mod encode;
+pub(crate) mod encode;
 pub mod iso;
-mod lattice;
+pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
 mod sample;
@@ -29,19 +29,20 @@ pub use source::{Sample, Source};
 
 use crate::math::Aabb;
 use crate::mesh::Hole;
+use crate::store::Store;
 use encode::Values;
 use thiserror::Error;
 
-/// A signed distance field on a sparse grid, in the shape's own frame [m]. Negative inside.
+/// A signed distance field on a sparse grid, in the shape's own frame [m]. Negative inside. Clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Field {
     pub(crate) lattice: Lattice,
     /// Place of each cell's brick in `values`, or −1 where only the background exists; x fastest.
-    pub(crate) directory: Vec<i32>,
+    pub(crate) directory: Store<i32>,
     /// Background nodes, then bricks of 9³ nodes, x fastest.
     pub(crate) values: Values,
     /// Closest triangle of each brick node, as in `values` but without the background. Empty if not kept.
-    pub(crate) closest: Vec<u32>,
+    pub(crate) closest: Store<u32>,
     pub(crate) report: FieldReport,
 }
 

@@ -13,7 +13,7 @@ use crate::par;
 use glam::DVec3;
 
 /// Largest coordinate [m]: its cube still fits single precision, which is used inside a shape's frame.
-const MAX_COORDINATE: f64 = 1e12;
+pub(crate) const MAX_COORDINATE: f64 = 1e12;
 
 /// How a mesh is repaired.
 #[derive(Clone, Debug, PartialEq)]

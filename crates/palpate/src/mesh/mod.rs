@@ -1,6 +1,6 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
 
-mod build;
+pub(crate) mod build;
 mod cap;
 mod check;
 mod error;
@@ -22,14 +22,14 @@ mod repair_tests;
 pub mod samples;
 #[cfg(test)]
 pub(crate) mod shapes;
-mod sliver;
+pub(crate) mod sliver;
 mod soup;
 mod stitch;
 mod stl;
 #[cfg(test)]
 mod tests;
 mod text;
-mod topology;
+pub(crate) mod topology;
 mod triangulate;
 mod weld;
 mod winding;

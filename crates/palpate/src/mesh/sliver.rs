@@ -57,7 +57,7 @@ fn find_flat(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<usize> {
 }
 
 /// Whether a triangle has a repeated corner or no area.
-pub(super) fn is_flat(positions: &[DVec3], tri: [u32; 3]) -> bool {
+pub(crate) fn is_flat(positions: &[DVec3], tri: [u32; 3]) -> bool {
     if tri[0] == tri[1] || tri[1] == tri[2] || tri[2] == tri[0] {
         return true;
     }

@@ -1,0 +1,70 @@
+//! Built models as `.palp` files: writing, opening, and telling whether one is up to date.
+
+use crate::engine::{self, Model, ModelMesh, Options, Source, Voxels};
+use anyhow::{Context, Result, bail};
+use palpate::asset::{Asset, AssetContents, cache_key};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Identifies a build: the same source bytes and parameters give the same key. 0, which is never reused, where the
+/// source has parts in other files, which the key could not see.
+pub(crate) fn key(source: &Source, options: &Options) -> u128 {
+    let extension = source.extension();
+    if extension == "gltf" {
+        return 0;
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let recipe = format!("palpate {version} {extension} scale {:?} {}", source.scale, options.recipe());
+    cache_key(&source.bytes, &recipe)
+}
+
+/// Writes a model with its key to `path`, in place: `path` is a temporary that is moved when done.
+///
+/// # Errors
+/// When the disk refuses.
+pub(crate) fn write(path: &Path, model: &Model, key: u128) -> Result<()> {
+    let voxels = model.voxels.as_ref().map(|v| {
+        json!({ "surface": v.surface, "inside": v.inside, "layers": v.layers, "leaks": v.leaks, "bytes": v.bytes })
+    });
+    let build =
+        json!({ "program": concat!("palpate ", env!("CARGO_PKG_VERSION")), "voxmap": voxels }).to_string();
+    let contents =
+        AssetContents { key, mesh: Some(model.mesh()?), field: Some(model.field()), build: &build };
+    let mut file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    contents.write_to(&mut file).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The model in `path` when it was built with `key`; none when it was not, or is not whole.
+pub(crate) fn current(path: &Path, key: u128) -> Option<Model> {
+    if key == 0 || Asset::read_key(path).ok() != Some(key) {
+        return None;
+    }
+    open(path).ok()
+}
+
+/// Opens a built asset.
+///
+/// # Errors
+/// When the file is missing, not an asset, damaged, of another version or without a field or a mesh.
+pub(crate) fn open(path: &Path) -> Result<Model> {
+    let asset = Asset::open(path)?;
+    let (Some(report), Some(field)) = (asset.mesh_report(), asset.field()) else {
+        bail!("{} holds no mesh and field; build it again with `palpate build`", path.display());
+    };
+    // Text for people: whatever it is, the rest of the file is sound.
+    let notes: Value = serde_json::from_str(asset.build_text()).unwrap_or_default();
+    let number = |name: &str| notes["voxmap"][name].as_u64().unwrap_or(0);
+    let voxels = notes["voxmap"].is_object().then(|| Voxels {
+        surface: number("surface"),
+        inside: number("inside"),
+        layers: number("layers"),
+        leaks: notes["voxmap"]["leaks"].as_bool().unwrap_or(false),
+        bytes: number("bytes"),
+    });
+    let mut mesh_info = engine::mesh_info(report);
+    mesh_info.learn(field.report());
+    let field = field.clone();
+    Ok(Model::new(ModelMesh::InFile(Box::new((asset, OnceLock::new()))), mesh_info, field, voxels))
+}
