@@ -202,3 +202,33 @@ fn a_choice_is_followed_and_closed_shapes_do_not_depend_on_it() {
         }
     }
 }
+
+#[test]
+fn a_sheet_beside_a_solid_has_no_inside() {
+    println!("seed {SEED:#x}");
+    // Beside a solid: the solid keeps its inside, the sheet gets none.
+    let block = samples::moved(samples::cuboid(DVec3::splat(0.04)), DVec3::new(0.0, 0.0, 0.06));
+    let both = repaired(samples::joined(&[samples::sheet(32), block]));
+    let solid = solid(cube(DVec3::new(0.0, 0.0, 0.06), 0.04));
+    check("sheet under a cube", &both, 96, SignMethod::Winding, solid);
+}
+
+#[test]
+fn a_fin_of_a_nanometre_leaves_the_block_under_it_inside() {
+    let mesh = repaired(samples::thin_fin(1e-9));
+    let h = voxel(&mesh, 48);
+    let field = Field::build(&mesh, h, &FieldParams::default()).unwrap();
+    let block = Analytic::cuboid(DVec3::new(0.0, 0.0, 0.01), DVec3::new(0.03, 0.02, 0.01)).unwrap();
+    let l = *field.lattice();
+    let (mut wrong, mut deep) = (Vec::new(), 0);
+    let [nx, ny, nz] = l.cells;
+    for (k, j, i) in (0..=nz).flat_map(|k| (0..=ny).flat_map(move |j| (0..=nx).map(move |i| (k, j, i)))) {
+        let p = l.origin + DVec3::new(f64::from(i), f64::from(j), f64::from(k)) * 8.0 * h;
+        if block.distance(p) < -h {
+            deep += 1;
+            wrong.extend((field.sample(p).distance > 0.0).then_some([8 * i, 8 * j, 8 * k]));
+        }
+    }
+    assert!(deep > 10, "only {deep} background nodes in the block");
+    assert!(wrong.is_empty(), "{} of {deep} nodes in the block are outside: {wrong:?}", wrong.len());
+}
