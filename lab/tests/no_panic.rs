@@ -214,6 +214,18 @@ fn hard_soups_build_and_sample() {
 }
 
 #[test]
+fn bounds_hold_on_needles_and_slivers() {
+    let broken = broken_bounds(&[Kind::Needles, Kind::Slivers], 60, SEED ^ 2);
+    assert!(broken.is_empty(), "{} bounds broken:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn bounds_hold_where_the_winding_number_is_undecided() {
+    let broken = broken_bounds(&[Kind::Shared], 200, SEED ^ 3);
+    assert!(broken.is_empty(), "{} bounds broken:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
 fn random_soups_voxelize() {
     println!("seed {SEED:#x}");
     let mut random = Random::new(SEED ^ 1);
