@@ -1,4 +1,5 @@
 //! Fields of shapes with a closed form. Referee: the formula, exact up to rounding in f64.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The same bits for any number of threads, any SIMD width and every run.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 

@@ -2,6 +2,7 @@
 //!
 //! Numbers are rounded so that they are the same on every machine. After an intended change run with `PALPATE_BLESS=1`, or
 //! paste the printed text.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 

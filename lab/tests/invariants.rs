@@ -1,4 +1,5 @@
 //! What must hold for every field, without a referee.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 
@@ -265,7 +266,7 @@ fn points_that_are_not_finite_give_nan() {
             p[axis] = bad;
             assert!(field.sample(p).distance.is_nan(), "{p}");
             let (low, high) = field.bounds(p);
-            assert!(!(low > high), "{p}: [{low}, {high}]");
+            assert!(low.is_nan() || high.is_nan() || low <= high, "{p}: [{low}, {high}]");
             let mut out = [0.0f32];
             field.distances(&[p.as_vec3()], &mut out);
             assert!(!out[0].is_finite(), "{p}: {}", out[0]);

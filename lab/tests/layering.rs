@@ -1,4 +1,5 @@
 //! Data flows one way: a stage uses only earlier ones, and the engine pulls in no window, device, network or other engine.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

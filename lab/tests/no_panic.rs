@@ -1,6 +1,7 @@
 //! Builds on triangles that nobody checked: no panic, finite samples, bounds kept.
 //!
 //! Referee where a bound is checked: the exact unsigned distance of the repaired mesh; a soup has no inside to agree on.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 

@@ -2,6 +2,7 @@
 //!
 //! Referee 1: the analytic solid, for cubes and the fin; trusted everywhere. Referee 2: the exact winding number of the
 //! capped mesh being at least 1/2, for parts and scans; trusted where the mesh does not cross itself.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 
