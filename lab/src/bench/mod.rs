@@ -1,5 +1,6 @@
 //! Whole-scene benchmarks: ours and the peers in one run, interleaved, each row with its result.
 
+pub mod encodings;
 pub mod error;
 pub mod generation;
 pub mod machine;
@@ -13,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 1] = ["generation"];
+pub const NAMES: [&str; 2] = ["generation", "encodings"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,6 +69,9 @@ pub fn run(options: &Options) -> Result<()> {
         }
     }
     let name = options.name.as_deref().context("name a benchmark; `bench --list` names them all")?;
+    if name == "encodings" {
+        return encodings::run(options);
+    }
     let report = match name {
         "generation" => generation::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),

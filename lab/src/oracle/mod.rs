@@ -2,6 +2,7 @@
 //!
 //! Trusted because each fast answer is compared here with a plain loop over all triangles.
 
+mod capped;
 mod closest;
 mod points;
 mod stats;

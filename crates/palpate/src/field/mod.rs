@@ -15,6 +15,7 @@ pub mod iso;
 pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
+pub mod paper_modes;
 mod sample;
 mod scan;
 mod sign;
@@ -24,6 +25,7 @@ mod surface;
 
 pub use encode::Encoding;
 pub use lattice::Lattice;
+pub use paper_modes::LayeredView;
 pub use sign::{SignChoice, SignMethod};
 pub use source::{Sample, Source};
 
