@@ -12,7 +12,7 @@ use palpate_view::slice::{SliceParams, slice};
 use palpate_view::{Camera, Image, Paint, RenderParams, Scene, png, render};
 
 /// Size of each of the three panels [pixels].
-const PANEL: [u32; 2] = [420, 370];
+const PANEL: [u32; 2] = [390, 350];
 /// Cells along the gear in the picture of voxels: few enough to be seen one by one.
 const SHOWN_CELLS: f64 = 46.0;
 const PAPER: [u8; 3] = [255, 255, 255];
