@@ -30,6 +30,22 @@ impl Field {
     ///
     /// Nodes within `params.band` voxels (plus a voxel's diagonal) of the surface hold the exact distance to the closest
     /// triangle, rounded to f32. Time grows with the number of triangles and the surface in voxels, not the volume.
+    ///
+    /// ```
+    /// use palpate::field::{Encoding, Field, FieldParams, SignMethod};
+    /// use palpate::mesh::{Mesh, RepairParams, samples};
+    ///
+    /// // A cube without its lid: the hole is capped, reported, and the inside is still the inside.
+    /// let open = samples::by_name("cube-missing-face").ok_or("no such sample")?;
+    /// let mesh = Mesh::new(open, &RepairParams::default())?;
+    /// let params = FieldParams { encoding: Encoding::Scaled { precision: None }, ..Default::default() };
+    /// let field = Field::build(&mesh, mesh.report().suggested_voxel, &params)?;
+    ///
+    /// assert_eq!(field.report().caps(), 1);
+    /// assert_eq!(field.report().sign_method, SignMethod::Pseudonormal);
+    /// assert!(field.sample(mesh.aabb().centre()).distance < 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn build(mesh: &Mesh, voxel: f64, params: &FieldParams) -> Result<Self, FieldError> {
         Self::build_with(mesh, voxel, params, &Silent)
     }

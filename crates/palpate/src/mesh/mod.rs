@@ -1,4 +1,21 @@
 //! Triangle meshes: reading them, repairing them, and saying what was found.
+//!
+//! A [`RawMesh`] is what a file holds; a [`Mesh`] keeps its invariants, and its [`MeshReport`] says what that took.
+//!
+//! ```
+//! use palpate::mesh::{Format, Mesh, RawMesh, RepairParams};
+//!
+//! // One face of the tetrahedron looks inward, another comes twice; numbers are millimetres.
+//! let obj = b"v 0 0 0\nv 10 0 0\nv 0 10 0\nv 0 0 10\nf 1 2 3\nf 1 2 4\nf 2 3 4\nf 1 4 3\nf 1 4 3\n";
+//! let mesh = Mesh::new(RawMesh::from_bytes(obj, Format::Obj, 1e-3)?, &RepairParams::default())?;
+//!
+//! let report = mesh.report();
+//! assert_eq!((report.triangles, report.duplicate_faces, report.flipped_faces), (4, 1, 1));
+//! assert!(report.watertight);
+//! let exact = 1e-2_f64.powi(3) / 6.0; // [m³]
+//! assert!((report.volume - exact).abs() < 1e-12 * exact);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub(crate) mod build;
 mod cap;
