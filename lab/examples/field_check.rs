@@ -118,7 +118,7 @@ fn nodes(field: &Field, oracle: &Oracle, h: f64) {
                     continue;
                 }
                 let d = oracle.signed_distance(p) / h;
-                let bad_band = d.abs() < 4.7 && (s - d).abs() > 1e-3;
+                let bad_band = d.abs() < 4.7 && (s.abs() - d.abs()).abs() > 1e-3;
                 if bad_band || (s - d).abs() > 6.0 {
                     bad += 1;
                     if bad < 30 {
@@ -129,4 +129,17 @@ fn nodes(field: &Field, oracle: &Oracle, h: f64) {
         }
     }
     println!("bad fine nodes {bad}");
+}
+#[allow(dead_code)]
+fn explain(oracle: &Oracle, mesh: &Mesh, l: &palpate::field::Lattice, n: [f64; 3]) {
+    let p = l.origin + glam::DVec3::from_array(n) * l.voxel;
+    let c = oracle.closest(p);
+    println!("closest {:?} tri {} at {:?}", c.distance / l.voxel, c.triangle, (c.point - l.origin) / l.voxel);
+    let t = c.triangle as usize;
+    for v in mesh.corners(t) { println!("   corner {:?}", (v - l.origin) / l.voxel); }
+    let topo = mesh.topology();
+    println!("  neighbours {:?}", topo.neighbours[t]);
+    let [a, b, cc] = mesh.corners(t);
+    let nn = (b - a).cross(cc - a); println!("  normal {:?} area {:e}", nn.normalize(), nn.length() / l.voxel / l.voxel);
+    for e in 0..3 { let o = topo.neighbours[t][e] as usize; if o < mesh.triangles().len() { let [a, b, c] = mesh.corners(o); let n2 = (b - a).cross(c - a); println!("  neighbour {e} normal {:?} area {:e} {:?}", n2.normalize(), n2.length() / l.voxel / l.voxel, mesh.corners(o).map(|v| (v - l.origin) / l.voxel)); } }
 }

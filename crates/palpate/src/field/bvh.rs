@@ -367,3 +367,50 @@ fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
     let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
     2.0 * numerator.atan2(denominator)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::{Mesh, samples, winding_number_exact};
+
+    fn random(state: &mut u64) -> f64 {
+        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*state >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// The tree's winding number stays near the exact sum, so that 1/2 is never crossed by it.
+    #[test]
+    fn dipoles_stay_near_the_exact_winding_number() {
+        for name in ["torus-knot", "gear", "cube-missing-face"] {
+            let raw = samples::by_name(name).expect("a sample");
+            let mesh = Mesh::new(raw, &Default::default()).unwrap();
+            let surface = Surface::new(mesh.positions(), mesh.triangles(), mesh.topology());
+            let bvh = Bvh::build(&surface);
+            let dipoles = Dipoles::build(&bvh, &surface);
+            let b = mesh.aabb();
+            let mut state = 3;
+            let mut worst = 0.0f64;
+            for _ in 0..300 {
+                let p = b.min + b.extent() * DVec3::new(random(&mut state), random(&mut state), random(&mut state));
+                let exact = winding_number_exact(mesh.positions(), mesh.triangles(), p);
+                worst = worst.max((dipoles.winding(&surface, p) - exact).abs());
+            }
+            assert!(worst < 0.1, "{name}: off by {worst}");
+        }
+    }
+
+    #[test]
+    fn debug_dragon() {
+        let Ok(dir) = std::env::var("PALPATE_MODELS") else { return };
+        let mesh = Mesh::load(format!("{dir}/dragon.ply"), 1.0).unwrap();
+        let surface = Surface::new(mesh.positions(), mesh.triangles(), mesh.topology());
+        let bvh = Bvh::build(&surface);
+        let dipoles = Dipoles::build(&bvh, &surface);
+        let h = mesh.aabb().extent().max_element() / 250.0;
+        let o = mesh.aabb().min - DVec3::splat(3.0 * h);
+        for n in [[127., 88., 27.], [126., 88., 27.], [127., 89., 26.], [128., 88., 27.], [127., 87., 27.]] {
+            let p = o + DVec3::from_array(n) * h;
+            println!("{n:?} ours {} exact {}", dipoles.winding(&surface, p), winding_number_exact(mesh.positions(), mesh.triangles(), p));
+        }
+    }
+}

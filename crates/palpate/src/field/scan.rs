@@ -347,16 +347,19 @@ fn scan_wedge<L: Lanes>(slab: &mut Slab, v0: DVec3, v1: DVec3, r1: DVec3, r2: DV
     }
     let segment = Segment::new(axes, v0, v1, out, t);
     let (ia, ib) = (1.0 / a[2], 1.0 / b[2]);
+    let across = if high > low { (1.0 / (e1[2] - e0[2])) as f32 } else { 0.0 };
     let g = [[(a[0] * ia) as f32, (a[1] * ia) as f32], [(b[0] * ib) as f32, (b[1] * ib) as f32]];
     let mut base = w0;
     while base <= w1 {
         let w = L::splat(base as f32).add(L::load(&IOTA));
-        // Heights over both ends; under an end the section stops on the edge, which the end itself bounds.
-        let (s0, s1) = (w.sub(L::splat(e0[2] as f32)), w.sub(L::splat(e1[2] as f32)));
+        // Heights over both ends. Under an end the section stops where the slice crosses the edge.
+        let (h0, h1) = (w.sub(L::splat(e0[2] as f32)), w.sub(L::splat(e1[2] as f32)));
         let zero = L::splat(0.0);
-        let (s0, s1) = if up > 0.0 { (s0.max(zero), s1.max(zero)) } else { (s0.min(zero), s1.min(zero)) };
-        let (lu, hu) = ray_range(s0, s1, e0[0], e1[0], g[0][0], g[1][0]);
-        let (lv, hv) = ray_range(s0, s1, e0[1], e1[1], g[0][1], g[1][1]);
+        let (under0, under1) = if up > 0.0 { (h0.lt(zero), h1.lt(zero)) } else { (zero.lt(h0), zero.lt(h1)) };
+        let k = h0.mul(L::splat(across)).max(zero).min(L::splat(1.0));
+        let ends = Ends { h: [h0, h1], under: [under0, under1], k };
+        let (lu, hu) = ray_range(&ends, e0[0], e1[0], g[0][0], g[1][0]);
+        let (lv, hv) = ray_range(&ends, e0[1], e1[1], g[0][1], g[1][1]);
         let found = rows::<L>(slab, axes, [lu, lv], [hu, hv]);
         let mut live = found.live & lanes_until(base, w1);
         while live != 0 {
@@ -377,12 +380,26 @@ fn scan_wedge<L: Lanes>(slab: &mut Slab, v0: DVec3, v1: DVec3, r1: DVec3, r2: DV
     }
 }
 
-/// Lowest and highest coordinate of four rays at heights `s0` over one end and `s1` over the other.
+/// Where eight slices lie relative to the two ends of an edge.
+struct Ends<L: Lanes> {
+    /// Height over each end.
+    h: [L; 2],
+    /// Whether the slice passes under that end, seen along the wedge.
+    under: [L::Mask; 2],
+    /// Where on the edge the slice crosses it, from 0 to 1.
+    k: L,
+}
+
+/// Lowest and highest coordinate of the section: two rays from each end, or the crossing where an end is above.
 #[inline(always)]
-fn ray_range<L: Lanes>(s0: L, s1: L, e0: f64, e1: f64, ga: f32, gb: f32) -> (L, L) {
-    let (e0, e1, ga, gb) = (L::splat(e0 as f32), L::splat(e1 as f32), L::splat(ga), L::splat(gb));
-    let (a0, b0) = (e0.add(s0.mul(ga)), e0.add(s0.mul(gb)));
-    let (a1, b1) = (e1.add(s1.mul(ga)), e1.add(s1.mul(gb)));
+fn ray_range<L: Lanes>(ends: &Ends<L>, e0: f64, e1: f64, ga: f32, gb: f32) -> (L, L) {
+    let (ga, gb) = (L::splat(ga), L::splat(gb));
+    let crossing = L::splat(e0 as f32).add(ends.k.mul(L::splat((e1 - e0) as f32)));
+    let (e0, e1) = (L::splat(e0 as f32), L::splat(e1 as f32));
+    let a0 = L::select(ends.under[0], crossing, e0.add(ends.h[0].mul(ga)));
+    let b0 = L::select(ends.under[0], crossing, e0.add(ends.h[0].mul(gb)));
+    let a1 = L::select(ends.under[1], crossing, e1.add(ends.h[1].mul(ga)));
+    let b1 = L::select(ends.under[1], crossing, e1.add(ends.h[1].mul(gb)));
     (a0.min(b0).min(a1.min(b1)), a0.max(b0).max(a1.max(b1)))
 }
 
@@ -439,7 +456,7 @@ fn offer_segment(slab: &mut Slab, place: (usize, usize), node: [i32; 3], s: &Seg
     let k = p.dot(s.along) * s.inverse;
     let away = p - s.along * k;
     let squared = away.length_squared();
-    if k >= -OVERLAP && k <= 1.0 + OVERLAP && squared <= slab.band * slab.band {
+    if (-OVERLAP..=1.0 + OVERLAP).contains(&k) && squared <= slab.band * slab.band {
         let d = squared.sqrt();
         slab.offer(place, if away.dot(s.out) < 0.0 { -d } else { d } as f32, s.triangle, false);
     }
