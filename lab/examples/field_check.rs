@@ -136,10 +136,25 @@ fn explain(oracle: &Oracle, mesh: &Mesh, l: &palpate::field::Lattice, n: [f64; 3
     let c = oracle.closest(p);
     println!("closest {:?} tri {} at {:?}", c.distance / l.voxel, c.triangle, (c.point - l.origin) / l.voxel);
     let t = c.triangle as usize;
-    for v in mesh.corners(t) { println!("   corner {:?}", (v - l.origin) / l.voxel); }
+    for v in mesh.corners(t) {
+        println!("   corner {:?}", (v - l.origin) / l.voxel);
+    }
     let topo = mesh.topology();
     println!("  neighbours {:?}", topo.neighbours[t]);
     let [a, b, cc] = mesh.corners(t);
-    let nn = (b - a).cross(cc - a); println!("  normal {:?} area {:e}", nn.normalize(), nn.length() / l.voxel / l.voxel);
-    for e in 0..3 { let o = topo.neighbours[t][e] as usize; if o < mesh.triangles().len() { let [a, b, c] = mesh.corners(o); let n2 = (b - a).cross(c - a); println!("  neighbour {e} normal {:?} area {:e} {:?}", n2.normalize(), n2.length() / l.voxel / l.voxel, mesh.corners(o).map(|v| (v - l.origin) / l.voxel)); } }
+    let nn = (b - a).cross(cc - a);
+    println!("  normal {:?} area {:e}", nn.normalize(), nn.length() / l.voxel / l.voxel);
+    for e in 0..3 {
+        let o = topo.neighbours[t][e] as usize;
+        if o < mesh.triangles().len() {
+            let [a, b, c] = mesh.corners(o);
+            let n2 = (b - a).cross(c - a);
+            println!(
+                "  neighbour {e} normal {:?} area {:e} {:?}",
+                n2.normalize(),
+                n2.length() / l.voxel / l.voxel,
+                mesh.corners(o).map(|v| (v - l.origin) / l.voxel)
+            );
+        }
+    }
 }

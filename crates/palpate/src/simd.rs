@@ -43,13 +43,9 @@ pub(crate) trait Lanes: Copy {
 
     /// Truncates toward zero; lanes outside i32 are unspecified but not undefined.
     fn to_ints(self) -> Self::Ints;
-    fn from_ints(v: Self::Ints) -> Self;
     fn ints(v: i32) -> Self::Ints;
-    fn store_ints(v: Self::Ints, out: &mut [i32; LANES]);
     fn int_add(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_mul(a: Self::Ints, b: Self::Ints) -> Self::Ints;
-    /// Arithmetic shift right by three.
-    fn int_shr3(a: Self::Ints) -> Self::Ints;
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints;
     /// Lanes that are negative.
     fn int_negative(a: Self::Ints) -> Self::Mask;
@@ -155,16 +151,8 @@ impl Lanes for Plain {
         int_lanes(|i| self.0[i] as i32)
     }
     #[inline(always)]
-    fn from_ints(v: Self::Ints) -> Self {
-        lanes(|i| v[i] as f32)
-    }
-    #[inline(always)]
     fn ints(v: i32) -> Self::Ints {
         [v; LANES]
-    }
-    #[inline(always)]
-    fn store_ints(v: Self::Ints, out: &mut [i32; LANES]) {
-        *out = v;
     }
     #[inline(always)]
     fn int_add(a: Self::Ints, b: Self::Ints) -> Self::Ints {
@@ -173,10 +161,6 @@ impl Lanes for Plain {
     #[inline(always)]
     fn int_mul(a: Self::Ints, b: Self::Ints) -> Self::Ints {
         int_lanes(|i| a[i].wrapping_mul(b[i]))
-    }
-    #[inline(always)]
-    fn int_shr3(a: Self::Ints) -> Self::Ints {
-        int_lanes(|i| a[i] >> 3)
     }
     #[inline(always)]
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints {
@@ -293,15 +277,12 @@ mod wide {
         ops! {
             splat(v: f32) -> Self = Self(_mm256_set1_ps(v));
             load(v: &[f32; LANES]) -> Self = Self(_mm256_loadu_ps(v.as_ptr()));
-            store_ints(v: __m256i, out: &mut [i32; LANES]) -> () = _mm256_storeu_si256(out.as_mut_ptr().cast(), v);
             select(mask: __m256, on: Self, off: Self) -> Self = Self(_mm256_blendv_ps(off.0, on.0, mask));
             bits(mask: __m256) -> u32 = _mm256_movemask_ps(mask) as u32;
             and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
-            from_ints(v: __m256i) -> Self = Self(_mm256_cvtepi32_ps(v));
             ints(v: i32) -> __m256i = _mm256_set1_epi32(v);
             int_add(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
             int_mul(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
-            int_shr3(a: __m256i) -> __m256i = _mm256_srai_epi32::<3>(a);
             int_select(mask: __m256, on: __m256i, off: __m256i) -> __m256i =
                 _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(off), _mm256_castsi256_ps(on), mask));
             int_negative(a: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_srai_epi32::<31>(a));

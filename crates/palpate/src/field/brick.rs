@@ -190,7 +190,7 @@ pub(crate) fn assemble(
         let side = [side % 3, side / 3 % 3, side / 9];
         let is_corner = side.iter().all(|s| *s != 1);
         let is_open = touches_open(&open, side);
-        let owner = owners[side[0] / 2 | side[1] / 2 << 1 | side[2] / 2 << 2];
+        let owner = owners[(side[0] / 2) | ((side[1] / 2) << 1) | ((side[2] / 2) << 2)];
         if !is_corner && !is_open && owner != NONE {
             continue;
         }

@@ -15,13 +15,19 @@ use super::spread::{Filled, Side, fill};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
-use crate::mesh::{CapParams, Caps, Mesh, Topology, cap_holes};
+use crate::mesh::{CapParams, Caps, HoleOutcome, Mesh, Topology, cap_holes};
 use crate::par;
 use crate::progress::{Progress, Silent};
 use glam::DVec3;
 
 /// Brick layers scanned together by one thread. Fewer: features are set up more often. More: less parallel.
 const SLAB_LAYERS: usize = 4;
+/// How much farther than the band nodes are exact [voxels]. With the diagonal of a voxel, √3, no sample of the band would
+/// touch another node; a little less saves bricks, and such a node has a weight below [`FAR_WEIGHT`].
+const EXACT_MARGIN: f64 = 1.45;
+/// Largest weight, over all nodes together, of nodes farther than [`EXACT_MARGIN`] from a sample: for three equal
+/// coordinates a = 1.45/√3 it is (1 − a)³ = 0.0044.
+const FAR_WEIGHT: f64 = 0.01;
 /// Half the diagonal of a unit cube: what trilinear interpolation of a 1-Lipschitz function can miss.
 const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
 
@@ -92,8 +98,7 @@ fn from_mesh(
     let (bvh, cones) = par::join(|| Bvh::build(&surface), || cones(&surface));
     stop()?;
 
-    // Exact band: every sample nearer than params.band reads only nodes nearer than this.
-    let half_width = params.band + 2.0 * HALF_DIAGONAL;
+    let half_width = params.band + EXACT_MARGIN;
     let band = scan(&surface, &bvh, &cones, &lattice, half_width, progress);
     stop()?;
     let (mut corners, _) = background(&surface, &bvh, &lattice, |n| band.corner(n), progress);
@@ -137,8 +142,10 @@ fn from_mesh(
         // f32 coordinates in the search, f32 values.
         let rounding =
             1e-4 + f64::from(f32::EPSILON) * 4.0 * f64::from(*lattice.dims().iter().max().unwrap_or(&1));
-        let fine = HALF_DIAGONAL + rounding;
-        let far = (HALF_DIAGONAL * BRICK as f64 + rounding).max(excess + fine);
+        let inexact = (HALF_DIAGONAL * BRICK as f64).max(excess);
+        let far = HALF_DIAGONAL + rounding + inexact;
+        let far = if excess == 0.0 { HALF_DIAGONAL * BRICK as f64 + rounding } else { far };
+        let fine = HALF_DIAGONAL + rounding + FAR_WEIGHT * inexact;
         FieldReport {
             sign_method: method,
             sign_confidence: confidence,
@@ -175,14 +182,23 @@ fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Cl
         }
     });
     let aabb = caps.positions.iter().fold(mesh.aabb(), |b, p| b.grow(*p));
-    if caps.triangles.is_empty() {
+    // Sheets beside solids have no say in what is inside.
+    let sheets: Vec<u32> =
+        caps.holes.iter().filter(|h| h.outcome == HoleOutcome::Sheet).map(|h| h.component).collect();
+    let labels = if sheets.is_empty() { Vec::new() } else { topology.components().0 };
+    let (mut surface, closure) = if caps.triangles.is_empty() {
         let closure = Closure::of(topology, caps.holes, mesh.report().components);
-        return (Surface::new(&positions, mesh.triangles(), topology), closure, aabb);
+        (Surface::new(&positions, mesh.triangles(), topology), closure)
+    } else {
+        let all = [mesh.triangles(), &caps.triangles].concat();
+        let topology = Topology::build(&all, positions.len());
+        let closure = Closure::of(&topology, caps.holes, mesh.report().components);
+        (Surface::new(&positions, &all, &topology), closure)
+    };
+    if !sheets.is_empty() {
+        surface.mark_sheets(|t| labels.get(t).is_some_and(|l| sheets.contains(l)));
     }
-    let all = [mesh.triangles(), &caps.triangles].concat();
-    let topology = Topology::build(&all, positions.len());
-    let closure = Closure::of(&topology, caps.holes, mesh.report().components);
-    (Surface::new(&positions, &all, &topology), closure, aabb)
+    (surface, closure, aabb)
 }
 
 /// Scans all slabs of the grid.
@@ -226,10 +242,7 @@ fn apply_sign(
             filled.iter_mut().flat_map(|f| &mut f.distance).for_each(|d| *d = d.abs());
         }
         SignMethod::Winding => {
-            sign::sign_background(corners, lattice, &inside);
-            par::chunks_mut(filled, 1, |b, f| {
-                sign::sign_brick(&mut f[0].distance, refined.origin(b), &inside);
-            });
+            sign::sign_all(filled, refined, corners, lattice, &inside);
         }
     }
     0
@@ -327,7 +340,7 @@ fn check_memory(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> Result<
         })
         .sum();
     // Bricks that a plane of that area meets with its band, on average over directions.
-    let thickness = 2.0 * (params.band + 2.0 * HALF_DIAGONAL) + 1.5 * BRICK as f64;
+    let thickness = 2.0 * (params.band + EXACT_MARGIN) + 1.5 * BRICK as f64;
     let bricks =
         (area / (lattice.voxel * lattice.voxel) * thickness / 512.0).min(lattice.cell_count() as f64);
     let needed = bricks * NODES as f64 * node
@@ -355,7 +368,7 @@ fn from_source(
     let at = |n: [usize; 3]| (source.distance(position(n)) / lattice.voxel) as f32;
     let [nx, ny, nz] = lattice.corners();
     let corners = par::map(nx * ny * nz, |i| at([i % nx, i / nx % ny, i / nx / ny].map(|v| v * BRICK)));
-    let half_width = (params.band + 2.0 * HALF_DIAGONAL) as f32;
+    let half_width = (params.band + EXACT_MARGIN) as f32;
     // A cell is refined when its middle is near enough that a node may be in the band.
     let [cx, cy, _] = lattice.cells.map(|c| c as usize);
     let reach = half_width + (HALF_DIAGONAL * BRICK as f64) as f32;
@@ -378,7 +391,8 @@ fn from_source(
         bricks: refined.cells.len(),
         bytes: 0,
         band: params.band * lattice.voxel,
-        error_bound_band: (HALF_DIAGONAL + 1e-4) * lattice.voxel + values.error(),
+        error_bound_band: (HALF_DIAGONAL * (1.0 + FAR_WEIGHT * BRICK as f64) + 1e-4) * lattice.voxel
+            + values.error(),
         error_bound_far: (HALF_DIAGONAL * BRICK as f64 + 1e-4) * lattice.voxel + values.error(),
         lipschitz,
         surface: aabb,

@@ -72,13 +72,6 @@ impl Values {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Float(v) => v.len(),
-            Self::Scaled { values, .. } => values.len(),
-        }
-    }
-
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Float(v) => 4 * v.len(),

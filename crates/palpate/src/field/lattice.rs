@@ -30,7 +30,7 @@ impl Lattice {
         let voxels = extent.map(|e| (e / voxel - 1e-9).ceil().max(0.0) + 2.0 * padding);
         let cells = voxels.map(|v| (v / BRICK as f64).ceil().max(1.0));
         let total: f64 = cells.iter().product();
-        if !(total <= MAX_CELLS) {
+        if total.is_nan() || total > MAX_CELLS {
             let suggested = voxel * (total / MAX_CELLS).cbrt().max(1.0) * 1.05;
             return Err(FieldError::TooManyVoxels { voxel, voxels: total * 512.0, suggested });
         }

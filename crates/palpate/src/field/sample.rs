@@ -27,7 +27,7 @@ impl Field {
         let l = &self.lattice;
         let u = (p - l.origin) / l.voxel;
         if !u.is_finite() {
-            return Sample { distance: f64::NAN, gradient: DVec3::NAN };
+            return Sample::UNDEFINED;
         }
         let inside = u.clamp(DVec3::ZERO, DVec3::from_array(l.dims().map(f64::from)));
         let sample = self.sample_inside(inside);

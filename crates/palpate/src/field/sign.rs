@@ -21,6 +21,10 @@ const CHECKS: usize = 256;
 /// Winding numbers this near to 1/2 decide nothing.
 const UNDECIDED: f64 = 0.2;
 
+/// Two nodes one spacing apart are connected when their distances add up to more than this many spacings: their balls of
+/// free space overlap by more than rounding.
+const CONNECTED: f32 = 1.0001;
+
 /// What the caller asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignChoice {
@@ -93,7 +97,7 @@ pub(crate) fn choose(
     background: &[f32],
 ) -> (SignMethod, f64) {
     let checks = check_points(background);
-    let windings = par::map(checks.len(), |i| dipoles.winding(surface, corner(lattice, checks[i])));
+    let windings = par::map(checks.len(), |i| dipoles.winding(surface, corner_position(lattice, checks[i])));
     let decided = windings.iter().filter(|w| (*w - w.round()).abs() < UNDECIDED).count();
     let agreeing = checks
         .iter()
@@ -165,34 +169,111 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
 }
 
 /// Position of background node `at` [voxels].
-fn corner(lattice: &Lattice, at: usize) -> DVec3 {
+fn corner_position(lattice: &Lattice, at: usize) -> DVec3 {
     let [nx, ny, _] = lattice.corners();
     DVec3::new((at % nx) as f64, (at / nx % ny) as f64, (at / nx / ny) as f64) * BRICK as f64
 }
 
-/// Gives each background node the side its winding number says.
-pub(crate) fn sign_background(
+/// Gives every node the side that the winding number says, once for each set of nodes that free space connects, across
+/// bricks and background: where the winding number is undecided, neighbours still agree.
+pub(crate) fn sign_all(
+    filled: &mut [Filled],
+    refined: &Refined,
     background: &mut [f32],
     lattice: &Lattice,
     inside: impl Fn(DVec3) -> bool + Sync + Send,
 ) {
     let [nx, ny, _] = lattice.corners();
-    let labels = label(background, BRICK as f32, [1, nx, nx * ny], |at, axis| match axis {
+    let coarse = label(background, BRICK as f32, [1, nx, nx * ny], |at, axis| match axis {
         0 => (at % nx) + 1 < nx,
         1 => (at / nx % ny) + 1 < ny,
         _ => at + nx * ny < background.len(),
     });
-    let heads = heads(background, &labels);
-    let side = par::map(heads.len(), |i| inside(corner(lattice, heads[i])));
-    apply(background, &labels, &heads, &side);
+    let fine: Vec<Vec<u32>> = par::map(filled.len(), |b| label_brick(&filled[b].distance));
+    // One number for each node of the background, then OWNED for each brick: roots of local sets stand for them.
+    let first = background.len();
+    let number = |b: usize, at: usize| (first + b * OWNED + fine[b][at] as usize) as u32;
+    let mut parent: Vec<u32> = (0..(first + filled.len() * OWNED) as u32).collect();
+    let join = |parent: &mut [u32], a: u32, b: u32| {
+        let (a, b) = (root(parent, a), root(parent, b));
+        parent[a.max(b) as usize] = a.min(b);
+    };
+    for b in 0..filled.len() {
+        let d = &filled[b].distance;
+        let c = refined.cells[b].map(|v| v as usize);
+        let corner = (c[2] * ny + c[1]) * nx + c[0];
+        join(&mut parent, coarse[corner], number(b, 0));
+        for axis in 0..3 {
+            let across = (BRICK - 1) << (3 * axis);
+            let next = corner + [1, nx, nx * ny][axis];
+            if d[across].abs() + background[next].abs() > CONNECTED {
+                join(&mut parent, coarse[next], number(b, across));
+            }
+            let Some(other) = refined.neighbour(b, axis, 1) else { continue };
+            for at in face(axis) {
+                if d[at + across].abs() + filled[other].distance[at].abs() > CONNECTED {
+                    join(&mut parent, number(b, at + across), number(other, at));
+                }
+            }
+        }
+    }
+    // The node of each set that is farthest from the surface: there the winding number is clearest.
+    let mut best: std::collections::BTreeMap<u32, (f32, DVec3)> = std::collections::BTreeMap::new();
+    let mut offer = |set: u32, d: f32, p: DVec3| {
+        let entry = best.entry(set).or_insert((-1.0, p));
+        if d.abs() > entry.0 {
+            *entry = (d.abs(), p);
+        }
+    };
+    for (at, d) in background.iter().enumerate() {
+        offer(root(&mut parent, coarse[at]), *d, corner_position(lattice, at));
+    }
+    for (b, f) in filled.iter().enumerate() {
+        for (at, d) in f.distance.iter().enumerate() {
+            offer(root(&mut parent, number(b, at)), *d, refined.origin(b) + local(at));
+        }
+    }
+    let (sets, heads): (Vec<u32>, Vec<DVec3>) = best.into_iter().map(|(set, (_, p))| (set, p)).unzip();
+    let sides = par::map(heads.len(), |i| inside(heads[i]));
+    let mut is_inside = vec![false; parent.len()];
+    for (set, side) in sets.into_iter().zip(sides) {
+        is_inside[set as usize] = side;
+    }
+    for i in 0..parent.len() as u32 {
+        is_inside[i as usize] = is_inside[root(&mut parent, i) as usize];
+    }
+    for (d, set) in background.iter_mut().zip(&coarse) {
+        *d = if is_inside[*set as usize] { -d.abs() } else { d.abs() };
+    }
+    par::chunks_mut(filled, 1, |b, f| {
+        for (at, d) in f[0].distance.iter_mut().enumerate() {
+            *d = if is_inside[number(b, at) as usize] { -d.abs() } else { d.abs() };
+        }
+        f[0].side = Side::of(&f[0].distance);
+    });
+}
+
+/// Own nodes of a brick on its lower face across `axis`.
+fn face(axis: usize) -> impl Iterator<Item = usize> {
+    let (row, column) = [(BRICK, BRICK * BRICK), (1, BRICK * BRICK), (1, BRICK)][axis];
+    (0..BRICK * BRICK).map(move |i| (i % BRICK) * row + (i / BRICK) * column)
+}
+
+/// Coordinates of own node `at` in its brick.
+fn local(at: usize) -> DVec3 {
+    DVec3::new((at & 7) as f64, (at >> 3 & 7) as f64, (at >> 6) as f64)
+}
+
+/// Connected sets of a brick's own nodes.
+fn label_brick(distance: &[f32; OWNED]) -> Vec<u32> {
+    label(distance, 1.0, [1, BRICK, BRICK * BRICK], |at, axis| (at >> (3 * axis) & 7) + 1 < BRICK)
 }
 
 /// Gives each own node of a brick at `origin` [voxels] the side its winding number says.
 pub(crate) fn sign_brick(distance: &mut [f32; OWNED], origin: DVec3, inside: impl Fn(DVec3) -> bool) {
-    let labels =
-        label(distance, 1.0, [1, BRICK, BRICK * BRICK], |at, axis| (at >> (3 * axis) & 7) + 1 < BRICK);
+    let labels = label_brick(distance);
     let heads = heads(distance, &labels);
-    let position = |at: usize| origin + DVec3::new((at & 7) as f64, (at >> 3 & 7) as f64, (at >> 6) as f64);
+    let position = |at: usize| origin + local(at);
     let side: Vec<bool> = heads.iter().map(|&h| inside(position(h))).collect();
     apply(distance, &labels, &heads, &side);
 }
@@ -268,7 +349,7 @@ fn repair_background(
         }
         dirty.sort_unstable();
         dirty.dedup();
-        let side = par::map(dirty.len(), |i| inside(corner(lattice, dirty[i])));
+        let side = par::map(dirty.len(), |i| inside(corner_position(lattice, dirty[i])));
         for (at, s) in dirty.into_iter().zip(side) {
             background[at] = if s { -background[at].abs() } else { background[at].abs() };
             settled[at] = true;
@@ -293,14 +374,8 @@ fn faults(filled: &[Filled], refined: &Refined, background: &[f32], lattice: &La
         if own.side == other.side && own.side != Side::Both {
             continue;
         }
-        let (row, column) = [(BRICK, BRICK * BRICK), (1, BRICK * BRICK), (1, BRICK)][axis];
         let across = (BRICK - 1) << (3 * axis);
-        let fault = (0..BRICK).any(|i| {
-            (0..BRICK).any(|j| {
-                let at = i * row + j * column;
-                opposed(d[at + across], other.distance[at], 1.0)
-            })
-        });
+        let fault = face(axis).any(|at| opposed(d[at + across], other.distance[at], 1.0));
         faults |= u8::from(fault) << (axis + 1);
     }
     faults
@@ -355,8 +430,7 @@ fn label(
     has_next: impl Fn(usize, usize) -> bool,
 ) -> Vec<u32> {
     let mut parent: Vec<u32> = (0..distance.len() as u32).collect();
-    // Balls must overlap by more than rounding.
-    let limit = spacing * 1.0001;
+    let limit = spacing * CONNECTED;
     for at in 0..distance.len() {
         for (axis, step) in steps.into_iter().enumerate() {
             if has_next(at, axis) && distance[at].abs() + distance[at + step].abs() > limit {

@@ -27,6 +27,8 @@ pub(crate) struct Surface {
     pub(crate) corners: Vec<u32>,
     /// The mesh's own number of each triangle; caps follow the mesh's triangles.
     pub(crate) original: Vec<u32>,
+    /// Whether a triangle belongs to a sheet, which encloses nothing; empty if none does.
+    pub(crate) sheet: Vec<bool>,
 }
 
 /// Where on a triangle a closest point lies.
@@ -84,7 +86,18 @@ impl Surface {
             }
         });
         let (first_corner, corners) = group_corners(&triangles, positions.len());
-        Self { positions, triangles, neighbours, normals, first_corner, corners, original }
+        Self { positions, triangles, neighbours, normals, first_corner, corners, original, sheet: Vec::new() }
+    }
+
+    /// Marks the triangles for which `is_sheet`, asked with the mesh's own number, holds.
+    pub(crate) fn mark_sheets(&mut self, is_sheet: impl Fn(usize) -> bool) {
+        self.sheet = self.original.iter().map(|t| is_sheet(*t as usize)).collect();
+    }
+
+    /// Whether triangle `t` belongs to a sheet.
+    #[inline]
+    pub(crate) fn is_sheet(&self, t: usize) -> bool {
+        self.sheet.get(t).is_some_and(|s| *s)
     }
 
     /// The three corners of triangle `t` [voxels].
