@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The trunk, earliest first. What is on one line may use each other.
 const TRUNK: &[&[&str]] = &[
-    &["math", "par", "progress", "simd"],
+    &["math", "par", "progress", "simd", "store"],
     &["mesh"],
     &["voxmap"],
     &["field"],

@@ -15,7 +15,7 @@ use super::spread::{Filled, Side, fill};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
-use crate::mesh::{CapParams, Caps, HoleOutcome, Mesh, Topology, cap_holes};
+use crate::mesh::{CapParams, Caps, Hole, HoleOutcome, Mesh, Topology, cap_holes};
 use crate::par;
 use crate::progress::{Progress, Silent};
 use glam::DVec3;
@@ -182,10 +182,7 @@ fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Cl
         }
     });
     let aabb = caps.positions.iter().fold(mesh.aabb(), |b, p| b.grow(*p));
-    // Sheets beside solids have no say in what is inside.
-    let sheets: Vec<u32> =
-        caps.holes.iter().filter(|h| h.outcome == HoleOutcome::Sheet).map(|h| h.component).collect();
-    let labels = if sheets.is_empty() { Vec::new() } else { topology.components().0 };
+    let (labels, lone) = lone_sheets(mesh, &caps.holes);
     let (mut surface, closure) = if caps.triangles.is_empty() {
         let closure = Closure::of(topology, caps.holes, mesh.report().components);
         (Surface::new(&positions, mesh.triangles(), topology), closure)
@@ -195,10 +192,29 @@ fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Cl
         let closure = Closure::of(&topology, caps.holes, mesh.report().components);
         (Surface::new(&positions, &all, &topology), closure)
     };
-    if !sheets.is_empty() {
-        surface.mark_sheets(|t| labels.get(t).is_some_and(|l| sheets.contains(l)));
+    if lone.contains(&true) {
+        surface.mark_sheets(|t| labels.get(t).is_some_and(|l| lone[*l as usize]));
     }
     (surface, closure, aabb)
+}
+
+/// The component of each triangle, and which components are sheets apart from every solid: those have no say in what is
+/// inside. A sheet whose box meets a solid's, such as a lid on its pot, helps to enclose. Empty without sheets.
+fn lone_sheets(mesh: &Mesh, holes: &[Hole]) -> (Vec<u32>, Vec<bool>) {
+    let sheets: Vec<u32> =
+        holes.iter().filter(|h| h.outcome == HoleOutcome::Sheet).map(|h| h.component).collect();
+    if sheets.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let (labels, count) = mesh.topology().components();
+    let mut boxes = vec![Aabb::EMPTY; count];
+    for (t, l) in labels.iter().enumerate() {
+        boxes[*l as usize] = mesh.corners(t).into_iter().fold(boxes[*l as usize], Aabb::grow);
+    }
+    let is_sheet = |c: usize| sheets.contains(&(c as u32));
+    let meets_solid = |c: usize| (0..count).any(|o| !is_sheet(o) && boxes[o].overlaps(boxes[c]));
+    let lone = (0..count).map(|c| is_sheet(c) && !meets_solid(c)).collect();
+    (labels, lone)
 }
 
 /// Scans all slabs of the grid.
