@@ -416,3 +416,50 @@ fn from_source(
     let border = |n: [usize; 3]| Some((at(n), NONE));
     finish(&lattice, &refined, &filled, &corners, border, false, params, report, &Silent)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::samples;
+
+    /// Every node of the band holds the distance that a search of the whole surface finds, and no other node holds one.
+    #[test]
+    fn the_scan_misses_no_node_of_the_band() {
+        let shapes = [
+            ("bumpy sphere", samples::bumpy_sphere(0.05, 0.008, 6, 4, 1)),
+            ("fine bumpy sphere", samples::bumpy_sphere(0.05, 0.01, 9, 6, 7)),
+            ("gear", samples::gear(12, 0.003, 0.01, 4)),
+            ("bolt", samples::bolt(12)),
+            ("open cube", samples::cube_missing_face(0.05)),
+            ("sheet", samples::sheet(20)),
+        ];
+        for (name, raw) in shapes {
+            let mesh = Mesh::new(raw, &Default::default()).unwrap();
+            let voxel = mesh.aabb().extent().max_element() / 41.3;
+            let params = FieldParams::default();
+            let lattice = Lattice::around(mesh.aabb(), voxel, params.padding).unwrap();
+            let (surface, ..) = prepare(&mesh, &lattice, &params);
+            let bvh = Bvh::build(&surface);
+            let half_width = 4.3;
+            let band = scan(&surface, &bvh, &cones(&surface), &lattice, half_width, &Silent);
+            let (mut inside, mut guess) = (0, 0);
+            for n in 0..band.cells.iter().product::<usize>() * OWNED {
+                let (c, at) = (n / OWNED, n % OWNED);
+                let cell =
+                    [c % band.cells[0], c / band.cells[0] % band.cells[1], c / band.cells[0] / band.cells[1]];
+                let node = [0, 1, 2].map(|i| (cell[i] * BRICK + (at >> (3 * i) & 7)) as f64);
+                let (t, exact) = bvh.closest(&surface, DVec3::from_array(node), guess);
+                guess = t;
+                let found = band.owned(cell).map_or(f32::INFINITY, |nodes| unpack(nodes[at]).0.abs());
+                if exact < half_width - 1e-4 || found.is_finite() {
+                    inside += 1;
+                    assert!(
+                        (f64::from(found) - exact).abs() < 2e-4,
+                        "{name} {node:?}: {found}, truly {exact}"
+                    );
+                }
+            }
+            assert!(inside > 5000, "{name}: only {inside} nodes in the band");
+        }
+    }
+}
