@@ -30,7 +30,7 @@ const NOWHERE: f32 = 1e15;
 const ROUNDS: usize = 4;
 /// Mean edge above which whole triangles are measured instead of points [voxels]. Below it, a triangle is hardly larger
 /// than the error of the point.
-const COARSE_EDGE: f64 = 4.0;
+const COARSE_EDGE: f64 = 6.0;
 
 /// A brick's own 8³ nodes, all filled.
 #[derive(Clone, Debug)]
