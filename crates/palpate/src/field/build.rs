@@ -6,8 +6,9 @@
 
 use super::background::background;
 use super::brick::{Band, NODES, Refined, assemble, corners_of};
-use super::bvh::{Bvh, Dipoles};
+use super::bvh::Bvh;
 use super::cone::cones;
+use super::dipoles::Dipoles;
 use super::encode::{Encoding, Values};
 use super::scan::{BRICK, NONE, OWNED, Slab, unpack};
 use super::sign::{self, Closure, SignMethod};
@@ -120,7 +121,7 @@ fn from_mesh(
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
     let (method, confidence) = sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners);
-    let inside = |p: DVec3| dipoles.winding(&surface, p) > 0.5;
+    let inside = |p: DVec3| dipoles.winding(p) > 0.5;
     let repaired = apply_sign(method, &mut corners, &mut filled, &refined, &lattice, inside);
     stop()?;
 

@@ -1,11 +1,7 @@
 //! Closest triangle of any point: a tree of eight-wide boxes over triangles in the order of a space-filling curve.
 //!
 //! The tree is implicit: leaves are blocks of eight consecutive triangles, each parent has eight consecutive
-//! children, so building it is a few linear passes. Used for the background grid of a field, where the
-//! narrow band does not reach, and, with dipole sums in its nodes, for winding numbers.
-//!
-//! Based on: Barill et al., Fast winding numbers for soups and clouds, 2018 [barill18] (the dipole expansion).
-//! Differs: first order only; near nodes are summed exactly, which is all a decision at 1/2 needs.
+//! children, so building it is a few linear passes.
 
 use super::surface::{Surface, closest_point};
 use crate::par;
@@ -13,20 +9,23 @@ use crate::simd::{LANES, Lanes, dispatch};
 use glam::{DVec3, Vec3};
 
 /// Triangles, or boxes, a block holds.
-const WIDTH: usize = LANES;
-/// A node is taken as a dipole when it is farther than this many of its radii. 2 keeps the error of one node below
-/// about 0.01; less lets the sum of many nodes cross 1/2 wrongly, more descends needlessly.
-const FAR: f64 = 2.0;
+pub(crate) const WIDTH: usize = LANES;
+/// Levels whose items have discs. Higher ones are too curved to be flat.
+const DISC_LEVELS: usize = 3;
 /// Blocks per parallel work item.
 const CHUNK: usize = 512;
 /// Deepest tree: 8²² leaves exceed any u32 count of triangles; with at most 7 waiting siblings a level.
-const STACK: usize = 8 * 12;
+pub(crate) const STACK: usize = 8 * 12;
 
 /// Lower and upper corners of eight boxes; empty ones are at +∞.
 type Boxes = [[f32; WIDTH]; 6];
 
 /// Eight triangles: ax ay az bx … cz.
 type Block = [[f32; WIDTH]; 9];
+
+/// Discs around eight blocks: centre, unit normal, half thickness along the normal, radius across it. Far away, a box
+/// across the axes reaches toward the point by its whole diagonal, a disc hardly at all.
+type Discs = [[f32; WIDTH]; 8];
 
 /// A tree over the triangles of a [`Surface`], in grid coordinates [voxels].
 #[derive(Debug)]
@@ -36,6 +35,8 @@ pub(crate) struct Bvh {
     blocks: Vec<Block>,
     /// `levels[0]` holds the boxes of leaf blocks, eight to an entry, the last level one entry.
     levels: Vec<Vec<Boxes>>,
+    /// The items of the lowest levels again, bounded closer.
+    discs: Vec<Vec<Discs>>,
 }
 
 impl Bvh {
@@ -58,7 +59,11 @@ impl Bvh {
             let above = group(below.len(), |i| box_of_boxes(&below[i]));
             levels.push(above);
         }
-        Self { count: triangles, blocks, levels }
+        // Blocks to an item: 1, 8, 64.
+        let discs =
+            (0..levels.len().min(DISC_LEVELS)).map(|l| discs(&blocks, WIDTH.pow(l as u32), levels[l].len()));
+        let discs = discs.collect();
+        Self { count: triangles, blocks, levels, discs }
     }
 
     /// Calls `f` with ranges of up to 64 consecutive triangles that reach between `low` and `high` along z [voxels].
@@ -70,6 +75,16 @@ impl Bvh {
                 f(i * WIDTH * WIDTH..((i + 1) * WIDTH * WIDTH).min(self.count));
             }
         }
+    }
+
+    /// Number of blocks of triangles.
+    pub(crate) fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The triangles of a block.
+    pub(crate) fn triangles_of(&self, block: usize) -> core::ops::Range<usize> {
+        block * WIDTH..((block + 1) * WIDTH).min(self.count)
     }
 
     /// The triangle closest to `p`, and its distance, exact up to f32 rounding [voxels].
@@ -113,7 +128,11 @@ fn descend_kernel<L: Lanes>(bvh: &Bvh, search: &mut Search) {
         if bound >= search.best {
             continue;
         }
-        let d = box_distances::<L>(&bvh.levels[level as usize][index as usize], p);
+        let mut d = box_distances::<L>(&bvh.levels[level as usize][index as usize], p);
+        // What its box does not exclude, its disc may.
+        if let Some(discs) = bvh.discs.get(level as usize) {
+            d = d.max(disc_distances::<L>(&discs[index as usize], p));
+        }
         let mut live = L::bits(d.lt(L::splat(search.best)));
         let mut distances = [0.0; WIDTH];
         d.store(&mut distances);
@@ -170,6 +189,96 @@ fn box_distances<L: Lanes>(boxes: &Boxes, p: [L; 3]) -> L {
         sum = sum.add(gap.mul(gap));
     }
     sum
+}
+
+/// Squared distances from `p` to eight discs, a little less than true so that rounding excludes nothing.
+#[inline(always)]
+fn disc_distances<L: Lanes>(discs: &Discs, p: [L; 3]) -> L {
+    let zero = L::splat(0.0);
+    let away = minus(p, [L::load(&discs[0]), L::load(&discs[1]), L::load(&discs[2])]);
+    let n = [L::load(&discs[3]), L::load(&discs[4]), L::load(&discs[5])];
+    let along = dot(away, n);
+    let across = minus(away, [n[0].mul(along), n[1].mul(along), n[2].mul(along)]);
+    let rise = along.abs().sub(L::load(&discs[6])).max(zero);
+    let gap = dot(across, across).sqrt().sub(L::load(&discs[7])).max(zero);
+    rise.mul(rise).add(gap.mul(gap)).mul(L::splat(1.0 - 1e-5))
+}
+
+/// Discs around every `size` blocks, eight to an entry; empty items are never asked.
+fn discs(blocks: &[Block], size: usize, entries: usize) -> Vec<Discs> {
+    let mut out = vec![[[0.0; WIDTH]; 8]; entries];
+    par::chunks_mut(&mut out, (CHUNK / WIDTH / size).max(1), |chunk, out| {
+        for (i, entry) in out.iter_mut().enumerate() {
+            let first = (chunk * (CHUNK / WIDTH / size).max(1) + i) * WIDTH * size;
+            for (lane, blocks) in blocks[first.min(blocks.len())..].chunks(size).take(WIDTH).enumerate() {
+                for (row, v) in entry.iter_mut().zip(disc(blocks)) {
+                    row[lane] = v;
+                }
+            }
+        }
+    });
+    out
+}
+
+dispatch! {
+    fn disc / disc_plain = disc_kernel(blocks: &[Block]) -> [f32; 8]
+}
+
+/// The disc around some blocks, normal to the sum of their triangles' areas.
+#[inline(always)]
+fn disc_kernel<L: Lanes>(blocks: &[Block]) -> [f32; 8] {
+    let zero = L::splat(0.0);
+    let (mut centre, mut normal) = ([zero; 3], [zero; 3]);
+    for block in blocks {
+        let v = corners_of::<L>(block);
+        let n = cross(minus(v[1], v[0]), minus(v[2], v[0]));
+        for axis in 0..3 {
+            centre[axis] = centre[axis].add(v[0][axis]).add(v[1][axis]).add(v[2][axis]);
+            normal[axis] = normal[axis].add(n[axis]);
+        }
+    }
+    let third = 1.0 / (3 * WIDTH * blocks.len()) as f32;
+    let centre = Vec3::new(sum(centre[0]), sum(centre[1]), sum(centre[2])) * third;
+    let normal = Vec3::new(sum(normal[0]), sum(normal[1]), sum(normal[2])).try_normalize().unwrap_or(Vec3::Z);
+    let c = [L::splat(centre.x), L::splat(centre.y), L::splat(centre.z)];
+    let n = [L::splat(normal.x), L::splat(normal.y), L::splat(normal.z)];
+    let (mut low, mut high) = (L::splat(f32::INFINITY), L::splat(f32::NEG_INFINITY));
+    let mut radius = zero;
+    for block in blocks {
+        for v in corners_of::<L>(block) {
+            let away = minus(v, c);
+            let along = dot(away, n);
+            (low, high) = (low.min(along), high.max(along));
+            let across = minus(away, [n[0].mul(along), n[1].mul(along), n[2].mul(along)]);
+            radius = radius.max(dot(across, across));
+        }
+    }
+    let (low, high) = (-most(zero.sub(low)), most(high));
+    // The slack covers the rounding of coordinates far from the origin.
+    let slack = 1e-4 + 1e-6 * centre.abs().max_element();
+    let centre = centre + normal * (0.5 * (low + high));
+    let (thick, radius) = (0.5 * (high - low) + slack, most(radius).sqrt() + slack);
+    [centre.x, centre.y, centre.z, normal.x, normal.y, normal.z, thick, radius]
+}
+
+#[inline(always)]
+fn corners_of<L: Lanes>(block: &Block) -> [V3<L>; 3] {
+    let origin = [L::splat(0.0); 3];
+    [corner_from(block, 0, origin), corner_from(block, 1, origin), corner_from(block, 2, origin)]
+}
+
+#[inline(always)]
+fn sum<L: Lanes>(v: L) -> f32 {
+    let mut lanes = [0.0; WIDTH];
+    v.store(&mut lanes);
+    lanes.iter().sum()
+}
+
+#[inline(always)]
+fn most<L: Lanes>(v: L) -> f32 {
+    let mut lanes = [0.0; WIDTH];
+    v.store(&mut lanes);
+    lanes.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 #[inline(always)]
@@ -280,123 +389,4 @@ fn box_of_boxes(boxes: &Boxes) -> [f32; 6] {
         let filled = boxes[i].iter().zip(&boxes[0]).filter(|(_, low)| low.is_finite()).map(|(v, _)| *v);
         if i < 3 { filled.fold(f32::INFINITY, f32::min) } else { filled.fold(f32::NEG_INFINITY, f32::max) }
     })
-}
-
-/// Area-weighted normals of the tree's nodes, for winding numbers.
-#[derive(Debug)]
-pub(crate) struct Dipoles {
-    /// Per level as in the tree, level 0 for leaf blocks: centre, radius, sum of area vectors.
-    levels: Vec<Vec<Dipole>>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Dipole {
-    centre: DVec3,
-    radius: f64,
-    area: DVec3,
-    weight: f64,
-}
-
-impl Dipoles {
-    /// Sums of all nodes of `bvh`.
-    pub(crate) fn build(bvh: &Bvh, surface: &Surface) -> Self {
-        let count = surface.triangles.len();
-        let leaf = |block: usize| {
-            let lanes = block * WIDTH..((block + 1) * WIDTH).min(count);
-            let tris = lanes.clone().filter(|i| !surface.is_sheet(*i)).map(|i| surface.corners_of(i));
-            combine(tris.map(|[a, b, c]| {
-                let area = 0.5 * (b - a).cross(c - a);
-                let centre = (a + b + c) / 3.0;
-                let radius = (a - centre).length().max((b - centre).length()).max((c - centre).length());
-                Dipole { centre, radius, area, weight: area.length() }
-            }))
-        };
-        let mut levels = vec![par::map(bvh.blocks.len(), leaf)];
-        while levels[levels.len() - 1].len() > 1 {
-            let below = &levels[levels.len() - 1];
-            let above = below.chunks(WIDTH).map(|c| combine(c.iter().copied())).collect();
-            levels.push(above);
-        }
-        Self { levels }
-    }
-
-    /// Winding number of the surface around `p`: 1 inside, 0 outside of a closed surface, between on open ones.
-    /// Within about 0.02 of the exact sum of solid angles.
-    pub(crate) fn winding(&self, surface: &Surface, p: DVec3) -> f64 {
-        let mut solid = 0.0;
-        let mut stack = Vec::with_capacity(STACK);
-        stack.push((self.levels.len() - 1, 0usize));
-        while let Some((level, index)) = stack.pop() {
-            let d = self.levels[level][index];
-            let r = d.centre - p;
-            let distance = r.length();
-            if distance > FAR * d.radius {
-                solid += d.area.dot(r) / (distance * distance * distance);
-            } else if level == 0 {
-                let lanes = index * WIDTH..((index + 1) * WIDTH).min(surface.triangles.len());
-                for lane in lanes.filter(|i| !surface.is_sheet(*i)) {
-                    solid += solid_angle(surface.corners_of(lane).map(|c| c - p));
-                }
-            } else {
-                let children = index * WIDTH..((index + 1) * WIDTH).min(self.levels[level - 1].len());
-                stack.extend(children.map(|c| (level - 1, c)));
-            }
-        }
-        solid / (4.0 * core::f64::consts::PI)
-    }
-}
-
-fn combine(parts: impl Iterator<Item = Dipole> + Clone) -> Dipole {
-    let (mut centre, mut area, mut weight) = (DVec3::ZERO, DVec3::ZERO, 0.0);
-    for d in parts.clone() {
-        centre += d.centre * d.weight;
-        area += d.area;
-        weight += d.weight;
-    }
-    if weight > 0.0 {
-        centre /= weight;
-    }
-    let radius = parts.map(|d| (d.centre - centre).length() + d.radius).fold(0.0, f64::max);
-    Dipole { centre, radius, area, weight }
-}
-
-/// Solid angle of a triangle seen from the origin, positive from its back (Van Oosterom and Strackee).
-fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
-    let (la, lb, lc) = (a.length(), b.length(), c.length());
-    let numerator = a.dot(b.cross(c));
-    let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
-    2.0 * numerator.atan2(denominator)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mesh::{Mesh, samples, winding_number_exact};
-
-    fn random(state: &mut u64) -> f64 {
-        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (*state >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// The tree's winding number stays near the exact sum, so that 1/2 is never crossed by it.
-    #[test]
-    fn dipoles_stay_near_the_exact_winding_number() {
-        for name in ["torus-knot", "gear", "cube-missing-face"] {
-            let raw = samples::by_name(name).expect("a sample");
-            let mesh = Mesh::new(raw, &Default::default()).unwrap();
-            let surface = Surface::new(mesh.positions(), mesh.triangles(), mesh.topology());
-            let bvh = Bvh::build(&surface);
-            let dipoles = Dipoles::build(&bvh, &surface);
-            let b = mesh.aabb();
-            let mut state = 3;
-            let mut worst = 0.0f64;
-            for _ in 0..300 {
-                let p = b.min
-                    + b.extent() * DVec3::new(random(&mut state), random(&mut state), random(&mut state));
-                let exact = winding_number_exact(mesh.positions(), mesh.triangles(), p);
-                worst = worst.max((dipoles.winding(&surface, p) - exact).abs());
-            }
-            assert!(worst < 0.1, "{name}: off by {worst}");
-        }
-    }
 }

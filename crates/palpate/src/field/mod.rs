@@ -10,6 +10,8 @@ pub(crate) mod brick;
 mod build;
 mod bvh;
 mod cone;
+mod curve;
+mod dipoles;
 pub(crate) mod encode;
 pub mod iso;
 pub(crate) mod lattice;

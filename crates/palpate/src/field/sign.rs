@@ -6,7 +6,7 @@
 //! set of nodes that the surface cannot separate, so that no decision hangs on one ray or one noisy point.
 
 use super::brick::Refined;
-use super::bvh::Dipoles;
+use super::dipoles::Dipoles;
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
 use super::spread::{Filled, Side};
@@ -92,12 +92,12 @@ pub(crate) fn choose(
     choice: SignChoice,
     surface: &Surface,
     closure: &Closure,
-    dipoles: &Dipoles,
+    dipoles: &Dipoles<'_>,
     lattice: &Lattice,
     background: &[f32],
 ) -> (SignMethod, f64) {
     let checks = check_points(background);
-    let windings = par::map(checks.len(), |i| dipoles.winding(surface, corner_position(lattice, checks[i])));
+    let windings = par::map(checks.len(), |i| dipoles.winding(corner_position(lattice, checks[i])));
     let decided = windings.iter().filter(|w| (*w - w.round()).abs() < UNDECIDED).count();
     let agreeing = checks
         .iter()

@@ -3,6 +3,7 @@
 //! Based on: Bærentzen, Aanæs, Signed distance computation using the angle weighted pseudonormal, 2005
 //! [baerentzen05].
 
+use super::curve::curve_order;
 use crate::mesh::Topology;
 use crate::par;
 use glam::DVec3;
@@ -223,84 +224,4 @@ pub(crate) fn closest_point([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Feature)
     }
     let denominator = 1.0 / (va + vb + vc);
     (a + ab * (vb * denominator) + ac * (vc * denominator), Feature::Face)
-}
-
-/// Numbers of the triangles along a Hilbert curve through their centres.
-fn curve_order(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<u32> {
-    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-    for &p in positions {
-        (low, high) = (low.min(p), high.max(p));
-    }
-    let scale = 1023.0 / (high - low).max_element().max(1e-300);
-    let mut keys = vec![0u64; triangles.len()];
-    par::chunks_mut(&mut keys, CHUNK, |chunk, out| {
-        for (i, key) in out.iter_mut().enumerate() {
-            let t = chunk * CHUNK + i;
-            let [a, b, c] = triangles[t];
-            let sum = positions[a as usize] + positions[b as usize] + positions[c as usize];
-            let q = (sum / 3.0 - low) * scale;
-            *key = u64::from(hilbert([q.x as u32, q.y as u32, q.z as u32])) << 32 | t as u64;
-        }
-    });
-    sort_by_high_bits(&mut keys);
-    keys.into_iter().map(|k| k as u32).collect()
-}
-
-/// Stable sort by bits 32..62: three counting passes over ten bits each.
-fn sort_by_high_bits(keys: &mut Vec<u64>) {
-    let mut other = vec![0u64; keys.len()];
-    for shift in [32, 42, 52] {
-        let mut first = [0usize; 1024];
-        for k in keys.iter() {
-            first[(k >> shift) as usize & 1023] += 1;
-        }
-        let mut sum = 0;
-        for f in &mut first {
-            sum += core::mem::replace(f, sum);
-        }
-        for k in keys.iter() {
-            let f = &mut first[(k >> shift) as usize & 1023];
-            other[*f] = *k;
-            *f += 1;
-        }
-        core::mem::swap(keys, &mut other);
-    }
-}
-
-/// Index along a 3D Hilbert curve of 10 bits an axis (Skilling's transposed form, interleaved).
-fn hilbert(mut x: [u32; 3]) -> u32 {
-    let mut q = 1 << 9;
-    while q > 1 {
-        let p = q - 1;
-        for i in 0..3 {
-            if x[i] & q != 0 {
-                x[0] ^= p;
-            } else {
-                let t = (x[0] ^ x[i]) & p;
-                x[0] ^= t;
-                x[i] ^= t;
-            }
-        }
-        q >>= 1;
-    }
-    x[1] ^= x[0];
-    x[2] ^= x[1];
-    let mut t = 0;
-    let mut q = 1 << 9;
-    while q > 1 {
-        if x[2] & q != 0 {
-            t ^= q - 1;
-        }
-        q >>= 1;
-    }
-    let x = x.map(|v| v ^ t);
-    spread(x[0]) << 2 | spread(x[1]) << 1 | spread(x[2])
-}
-
-/// Ten bits with two zeros between each.
-fn spread(v: u32) -> u32 {
-    let v = (v | v << 16) & 0x0300_00FF;
-    let v = (v | v << 8) & 0x0300_F00F;
-    let v = (v | v << 4) & 0x030C_30C3;
-    (v | v << 2) & 0x0924_9249
 }
