@@ -47,6 +47,25 @@ pub fn chunks_mut<T: Send>(items: &mut [T], size: usize, f: impl Fn(usize, &mut 
     items.chunks_mut(size.max(1)).enumerate().for_each(|(i, c)| f(i, c));
 }
 
+/// Calls `f(index, chunk of a, chunk of b)` for the chunks of two slices, of `size_a` and `size_b` elements, side by side.
+pub fn zip_chunks_mut<A: Send, B: Send>(
+    a: &mut [A],
+    size_a: usize,
+    b: &mut [B],
+    size_b: usize,
+    f: impl Fn(usize, &mut [A], &mut [B]) + Sync + Send,
+) {
+    let (size_a, size_b) = (size_a.max(1), size_b.max(1));
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        let chunks = a.par_chunks_mut(size_a).zip(b.par_chunks_mut(size_b));
+        chunks.enumerate().for_each(|(i, (a, b))| f(i, a, b));
+    }
+    #[cfg(not(feature = "rayon"))]
+    a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).enumerate().for_each(|(i, (a, b))| f(i, a, b));
+}
+
 /// Sorts by a total order; equal elements must be indistinguishable, so the result is the same for any thread count.
 pub fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
     #[cfg(feature = "rayon")]

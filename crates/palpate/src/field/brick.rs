@@ -1,19 +1,19 @@
-//! Bricks: which cells are refined, what their nodes hold outside the band, and how neighbours fit together.
-//!
-//! Nodes in the band are exact (from the scan). Other nodes of a brick take the distance to the closest triangle of the
-//! neighbour through which the band reaches them: never below the true distance, and bounded by the exact corners of
-//! the cell. Nodes on a face shared with a cell that is not refined take the background's interpolated value, so the
-//! field has no jump there.
+//! Bricks: the scanned band they are made from, and which cells are refined.
 
 use super::lattice::Lattice;
 use super::scan::{BRICK, EMPTY, NONE, OWNED, Slab, unpack};
-use super::spread::Filled;
 use glam::DVec3;
 
 /// Nodes along the edge of a stored brick, both faces included.
 pub(crate) const SIDE: usize = BRICK + 1;
 /// Nodes of a stored brick.
 pub(crate) const NODES: usize = SIDE * SIDE * SIDE;
+
+/// Where own node `at` (x, y, z of three bits each) of a brick is stored.
+#[inline(always)]
+pub(crate) fn own(at: usize) -> usize {
+    ((at >> 6) * SIDE + (at >> 3 & 7)) * SIDE + (at & 7)
+}
 
 /// The scanned band of the whole grid.
 #[derive(Debug)]
@@ -90,6 +90,11 @@ impl Refined {
         Self { cells, brick, dims }
     }
 
+    /// The first brick at or above layer `k` of cells: bricks are in the order of layers.
+    pub(crate) fn first_of_layer(&self, k: usize) -> usize {
+        self.cells.partition_point(|c| (c[2] as usize) < k)
+    }
+
     /// Position of brick `b`'s first node [voxels].
     pub(crate) fn origin(&self, b: usize) -> DVec3 {
         DVec3::from_array(self.cells[b].map(|c| f64::from(c) * BRICK as f64))
@@ -103,7 +108,7 @@ impl Refined {
     }
 
     /// Brick of a cell given by signed coordinates; `NONE` outside the grid too.
-    fn at(&self, c: [i64; 3]) -> u32 {
+    pub(crate) fn at(&self, c: [i64; 3]) -> u32 {
         if (0..3).any(|i| c[i] < 0 || c[i] >= self.dims[i] as i64) {
             return NONE;
         }
@@ -111,8 +116,10 @@ impl Refined {
         self.brick[(z * self.dims[1] + y) * self.dims[0] + x]
     }
 
-    fn inside(&self, c: [i64; 3]) -> bool {
-        (0..3).all(|i| c[i] >= 0 && c[i] < self.dims[i] as i64)
+    /// Whether a cell is in the grid.
+    pub(crate) fn inside(&self, c: [i64; 3]) -> bool {
+        let [x, y, z] = self.dims;
+        (c[0] as usize) < x && (c[1] as usize) < y && (c[2] as usize) < z
     }
 }
 
@@ -144,96 +151,4 @@ pub(crate) fn corners_of(corners: &[f32], lattice: &Lattice, c: [usize; 3]) -> [
         corners[d],
         corners[d + 1],
     ]
-}
-
-/// Writes the 9³ nodes of brick `b`, in voxels, and its closest triangles where `triangles` is not empty. `border` gives
-/// exact nodes on the upper border of the grid, which no brick owns.
-#[inline(never)]
-pub(crate) fn assemble(
-    refined: &Refined,
-    filled: &[Filled],
-    border: impl Fn([usize; 3]) -> Option<(f32, u32)>,
-    corners: &[f32; 8],
-    b: usize,
-    values: &mut [f32],
-    triangles: &mut [u32],
-) {
-    let cell = refined.cells[b].map(i64::from);
-    // Whole rows from the bricks that own them: this one and its upper neighbours.
-    let owners: [u32; 8] = core::array::from_fn(|o| {
-        refined.at([cell[0] + (o & 1) as i64, cell[1] + (o >> 1 & 1) as i64, cell[2] + (o >> 2) as i64])
-    });
-    for z in 0..SIDE {
-        for y in 0..SIDE {
-            let o = (y >> 3) << 1 | (z >> 3) << 2;
-            let (to, from) = ((z * SIDE + y) * SIDE, (z & 7) << 6 | (y & 7) << 3);
-            for (owner, x, n) in [(owners[o], 0, BRICK), (owners[o | 1], BRICK, 1)] {
-                if owner != NONE {
-                    let f = &filled[owner as usize];
-                    values[to + x..to + x + n].copy_from_slice(&f.distance[from..from + n]);
-                    if let (Some(t), Some(s)) =
-                        (triangles.get_mut(to + x..to + x + n), f.triangle.get(from..from + n))
-                    {
-                        t.copy_from_slice(s);
-                    }
-                }
-            }
-        }
-    }
-    // Then what touches a neighbour that is not refined, the upper border of the grid, and the corners.
-    let open: [bool; 27] = core::array::from_fn(|n| {
-        let c = [cell[0] + n as i64 % 3 - 1, cell[1] + n as i64 / 3 % 3 - 1, cell[2] + n as i64 / 9 - 1];
-        refined.inside(c) && refined.at(c) == NONE
-    });
-    let spans = [0..1, 1..BRICK, BRICK..SIDE];
-    for side in (0..27usize).filter(|s| *s != 13) {
-        let side = [side % 3, side / 3 % 3, side / 9];
-        let is_corner = side.iter().all(|s| *s != 1);
-        let is_open = touches_open(&open, side);
-        let owner = owners[(side[0] / 2) | ((side[1] / 2) << 1) | ((side[2] / 2) << 2)];
-        if !is_corner && !is_open && owner != NONE {
-            continue;
-        }
-        for z in spans[side[2]].clone() {
-            for y in spans[side[1]].clone() {
-                for x in spans[side[0]].clone() {
-                    let node = [x, y, z];
-                    let (value, triangle) = if is_corner {
-                        (corners[x >> 3 | (y >> 3) << 1 | (z >> 3) << 2], NONE)
-                    } else if is_open {
-                        (interpolate(corners, node), NONE)
-                    } else {
-                        // The upper border of the grid: exact in the band, else as the background.
-                        border(core::array::from_fn(|i| cell[i] as usize * BRICK + node[i]))
-                            .unwrap_or_else(|| (interpolate(corners, node), NONE))
-                    };
-                    let at = (z * SIDE + y) * SIDE + x;
-                    values[at] = value;
-                    if let Some(t) = triangles.get_mut(at) {
-                        *t = triangle;
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Whether nodes on `side` of a brick (per axis 0: lower face, 1: between, 2: upper face) touch an open neighbour.
-fn touches_open(open: &[bool; 27], side: [usize; 3]) -> bool {
-    // Along each axis the own cell, and the one across if the nodes are on a face.
-    let options = |i: usize| match side[i] {
-        0 => 0..=1,
-        1 => 1..=1,
-        _ => 1..=2usize,
-    };
-    options(2).any(|z| options(1).any(|y| options(0).any(|x| open[(z * 3 + y) * 3 + x])))
-}
-
-/// The background's trilinear value at node `n` of a brick.
-#[inline]
-fn interpolate(c: &[f32; 8], n: [usize; 3]) -> f32 {
-    let f = n.map(|v| v as f32 / BRICK as f32);
-    let lerp = |a: f32, b: f32, k: f32| a + k * (b - a);
-    let x = [0, 2, 4, 6].map(|i| lerp(c[i], c[i + 1], f[0]));
-    lerp(lerp(x[0], x[1], f[1]), lerp(x[2], x[3], f[1]), f[2])
 }

@@ -4,21 +4,23 @@
 //! section 3.1 [morvan08].
 //! Differs: distances are to the mesh itself, not to marked voxels, and exact in the band; the grid is sparse.
 
+use super::assemble::{Distances, Triangles, assemble};
 use super::background::background;
-use super::brick::{Band, NODES, Refined, assemble, corners_of};
+use super::brick::{Band, NODES, Refined, corners_of, own};
 use super::bvh::Bvh;
 use super::cone::cones;
 use super::dipoles::Dipoles;
 use super::encode::{Encoding, Values};
+use super::fill::{Info, fill};
 use super::scan::{BRICK, NONE, OWNED, Slab, unpack};
 use super::sign::{self, Closure, SignMethod};
-use super::spread::{Filled, Side, fill};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
 use crate::mesh::{CapParams, Caps, Hole, HoleOutcome, Mesh, Topology, cap_holes};
 use crate::par;
 use crate::progress::{Progress, Silent};
+use core::sync::atomic::{AtomicU32, Ordering};
 use glam::DVec3;
 
 /// Brick layers scanned together by one thread. Fewer: features are set up more often. More: less parallel.
@@ -106,39 +108,36 @@ fn from_mesh(
     stop()?;
     let refined = Refined::find(&band, &lattice);
     check_index(&refined, &lattice)?;
-    let mut filled = fill(
-        &band,
-        &refined,
-        &surface,
-        &corners,
-        &lattice,
-        half_width as f32,
-        params.keep_triangles,
-        progress,
-    );
+    let bricks = refined.cells.len();
+    let mut values = vec![0.0f32; corners.len() + bricks * NODES];
+    let nodes = &mut values[corners.len()..];
+    let mut triangles = vec![NONE; if params.keep_triangles { bricks * NODES } else { 0 }];
+    let half_width = half_width as f32;
+    let mut infos =
+        fill(&band, &refined, &surface, &corners, &lattice, half_width, nodes, &mut triangles, progress);
     stop()?;
 
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
     let (method, confidence) = sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners);
     let inside = |p: DVec3| dipoles.winding(p) > 0.5;
-    let repaired = apply_sign(method, &mut corners, &mut filled, &refined, &lattice, inside);
+    let repaired = apply_sign(method, &mut corners, nodes, &mut infos, &refined, &lattice, inside);
     stop()?;
 
-    let excess = f64::from(filled.iter().fold(0.0f32, |m, f| m.max(f.excess)));
-    let keep = params.keep_triangles;
-    for f in &mut filled {
-        f.triangle.iter_mut().filter(|t| **t != NONE).for_each(|t| *t = surface.original[*t as usize]);
-    }
+    let excess = f64::from(infos.iter().fold(0.0f32, |m, i| m.max(i.excess)));
     // Outside the surface's box everything is outside.
     let border = |n: [usize; 3]| {
         let c = n.map(|v| v / BRICK);
         let at = (n[2] & 7) << 6 | (n[1] & 7) << 3 | (n[0] & 7);
-        band.owned(c)
-            .map(|nodes| unpack(nodes[at]))
-            .filter(|n| n.0.is_finite())
-            .map(|(d, t)| (d.abs(), surface.original[t as usize]))
+        band.owned(c).map(|nodes| unpack(nodes[at])).filter(|n| n.0.is_finite())
     };
+    if params.keep_triangles {
+        let rest = Triangles { border: |n| border(n).map(|n| n.1) };
+        assemble(&mut triangles, &refined, &rest, |brick| {
+            let known = brick.iter_mut().filter(|t| **t != NONE);
+            known.for_each(|t| *t = surface.original[*t as usize]);
+        });
+    }
     let report = |values: &Values, lipschitz: f64| {
         // f32 coordinates in the search, f32 values.
         let rounding =
@@ -161,7 +160,8 @@ fn from_mesh(
             surface: surface_box,
         }
     };
-    finish(&lattice, &refined, &filled, &corners, border, keep, params, report, progress)
+    let border = |n| border(n).map(|n| n.0.abs());
+    finish(&lattice, &refined, values, triangles, &corners, border, params, report, progress)
 }
 
 /// The mesh in grid coordinates, its holes capped; how closed it is; the box of the surface [m].
@@ -246,66 +246,60 @@ fn scan(
 fn apply_sign(
     method: SignMethod,
     corners: &mut [f32],
-    filled: &mut [Filled],
+    values: &mut [f32],
+    infos: &mut [Info],
     refined: &Refined,
     lattice: &Lattice,
     inside: impl Fn(DVec3) -> bool + Sync + Send,
 ) -> usize {
     match method {
         SignMethod::Analytic => {}
-        SignMethod::Pseudonormal => return sign::repair(filled, refined, corners, lattice, inside),
+        SignMethod::Pseudonormal => return sign::repair(values, infos, refined, corners, lattice, inside),
         SignMethod::Unsigned => {
-            corners.iter_mut().for_each(|d| *d = d.abs());
-            filled.iter_mut().flat_map(|f| &mut f.distance).for_each(|d| *d = d.abs());
+            corners.iter_mut().chain(values).for_each(|d| *d = d.abs());
         }
         SignMethod::Winding => {
-            sign::sign_all(filled, refined, corners, lattice, &inside);
+            sign::sign_all(values, refined, corners, lattice, &inside);
         }
     }
     0
 }
 
-/// Assembles, measures and encodes the values.
+/// Assembles, measures and encodes the values: `values` has room for the corners, then each brick with its own nodes set.
 #[expect(clippy::too_many_arguments, reason = "the last step takes what all earlier ones made")]
 fn finish(
     lattice: &Lattice,
     refined: &Refined,
-    filled: &[Filled],
+    mut values: Vec<f32>,
+    closest: Vec<u32>,
     corners: &[f32],
-    border: impl Fn([usize; 3]) -> Option<(f32, u32)> + Sync + Send,
-    keep: bool,
+    border: impl Fn([usize; 3]) -> Option<f32> + Sync + Send,
     params: &FieldParams,
     report: impl Fn(&Values, f64) -> FieldReport,
     progress: &dyn Progress,
 ) -> Result<Field, FieldError> {
     progress.stage("assemble", 0);
-    let bricks = refined.cells.len();
     let voxel = lattice.voxel as f32;
-    let mut values = vec![0.0f32; corners.len() + bricks * NODES];
     let (head, tail) = values.split_at_mut(corners.len());
     for (v, c) in head.iter_mut().zip(corners) {
         *v = c * voxel;
     }
-    let mut closest = vec![NONE; if keep { bricks * NODES } else { 0 }];
-    let around = |b: usize| corners_of(corners, lattice, refined.cells[b].map(|v| v as usize));
-    if keep {
-        // Once for the triangles alone: rarely wanted, so not worth a second kind of loop.
-        par::chunks_mut(&mut closest, NODES, |b, out| {
-            assemble(refined, filled, &border, &around(b), b, &mut [0.0; NODES], out);
-        });
-    }
-    par::chunks_mut(tail, NODES, |b, out| {
-        assemble(refined, filled, &border, &around(b), b, out, &mut []);
-        out.iter_mut().for_each(|v| *v *= voxel);
+    // Steepest brick so far, as its bits: non-negative floats sort like integers.
+    let steepest = AtomicU32::new(0);
+    assemble(tail, refined, &Distances { corners, lattice, border }, |brick| {
+        let slope = super::lipschitz::of_brick(brick);
+        steepest.fetch_max(slope.to_bits(), Ordering::Relaxed);
+        brick.iter_mut().for_each(|v| *v *= voxel);
     });
-    let lipschitz = lipschitz(corners, lattice, refined, tail, voxel);
+    let lipschitz =
+        f64::from(f32::from_bits(steepest.into_inner()).max(background_slope(corners, lattice, refined)));
     let directory = refined
         .brick
         .iter()
         .map(|&b| if b == NONE { -1 } else { (corners.len() + b as usize * NODES) as i32 });
     let directory: Vec<i32> = directory.collect();
     let values = Values::encode(values, params.encoding, lattice.voxel)?;
-    let mut report = report(&values, lipschitz);
+    let mut report = report(&values, lipschitz * (1.0 + 1e-5));
     if params.encoding != Encoding::Float {
         // Rounding both ends of an edge the wrong way.
         report.lipschitz += 2.0 * values.error() / lattice.voxel * 3f64.sqrt();
@@ -314,13 +308,10 @@ fn finish(
     Ok(Field { lattice: *lattice, directory: directory.into(), values, closest: closest.into(), report })
 }
 
-/// The largest gradient any voxel, or any background cell without a brick, can have.
-fn lipschitz(corners: &[f32], lattice: &Lattice, refined: &Refined, bricks: &[f32], voxel: f32) -> f64 {
-    let fine =
-        par::map(refined.cells.len(), |b| super::lipschitz::of_brick(&bricks[b * NODES..(b + 1) * NODES]));
-    let fine = fine.into_iter().fold(0.0f32, f32::max) / voxel;
+/// The largest gradient any background cell without a brick can have.
+fn background_slope(corners: &[f32], lattice: &Lattice, refined: &Refined) -> f32 {
     let [cx, cy, cz] = lattice.cells.map(|c| c as usize);
-    let coarse = par::map(cz, |k| {
+    let layers = par::map(cz, |k| {
         let mut most = 0.0f32;
         for j in 0..cy {
             for i in 0..cx {
@@ -331,8 +322,7 @@ fn lipschitz(corners: &[f32], lattice: &Lattice, refined: &Refined, bricks: &[f3
         }
         most
     });
-    let coarse = coarse.into_iter().fold(0.0f32, f32::max) / BRICK as f32;
-    f64::from(fine.max(coarse)) * (1.0 + 1e-5)
+    layers.into_iter().fold(0.0f32, f32::max) / BRICK as f32
 }
 
 /// Refuses a grid whose values cannot be indexed with 31 bits.
@@ -394,11 +384,12 @@ fn from_source(
     });
     let refined = Refined::from_marks(&near, &lattice);
     check_index(&refined, &lattice)?;
-    let filled = par::map(refined.cells.len(), |b| {
+    let mut values = vec![0.0f32; corners.len() + refined.cells.len() * NODES];
+    par::chunks_mut(&mut values[corners.len()..], NODES, |b, brick| {
         let cell = refined.cells[b].map(|v| v as usize * BRICK);
-        let distance: [f32; OWNED] =
-            core::array::from_fn(|n| at([cell[0] + (n & 7), cell[1] + (n >> 3 & 7), cell[2] + (n >> 6)]));
-        Filled { distance, triangle: Vec::new(), excess: 0.0, side: Side::Both }
+        for n in 0..OWNED {
+            brick[own(n)] = at([cell[0] + (n & 7), cell[1] + (n >> 3 & 7), cell[2] + (n >> 6)]);
+        }
     });
     let report = |values: &Values, lipschitz: f64| FieldReport {
         sign_method: SignMethod::Analytic,
@@ -414,8 +405,8 @@ fn from_source(
         lipschitz,
         surface: aabb,
     };
-    let border = |n: [usize; 3]| Some((at(n), NONE));
-    finish(&lattice, &refined, &filled, &corners, border, false, params, report, &Silent)
+    let border = |n: [usize; 3]| Some(at(n));
+    finish(&lattice, &refined, values, Vec::new(), &corners, border, params, report, &Silent)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! field is trilinear and continuous, also across the border of bricks.
 
 pub mod analytic;
+mod assemble;
 mod background;
 pub(crate) mod brick;
 mod build;
@@ -13,6 +14,7 @@ mod cone;
 mod curve;
 mod dipoles;
 pub(crate) mod encode;
+mod fill;
 pub mod iso;
 pub(crate) mod lattice;
 pub mod layered;

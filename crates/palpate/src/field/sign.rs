@@ -5,11 +5,11 @@
 //! self-intersections), or where the surface is not closed, the winding number decides: once for every connected
 //! set of nodes that the surface cannot separate, so that no decision hangs on one ray or one noisy point.
 
-use super::brick::Refined;
+use super::brick::{NODES, Refined, SIDE, own};
 use super::dipoles::Dipoles;
+use super::fill::{Info, Side};
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
-use super::spread::{Filled, Side};
 use super::surface::Surface;
 use crate::mesh::{Hole, HoleOutcome, Topology};
 use crate::par;
@@ -24,6 +24,9 @@ const UNDECIDED: f64 = 0.2;
 /// Two nodes one spacing apart are connected when their distances add up to more than this many spacings: their balls of
 /// free space overlap by more than rounding.
 const CONNECTED: f32 = 1.0001;
+
+/// Two neighbours of opposite sign whose distances add up to more than this many spacings contradict each other.
+pub(crate) const APART: f32 = 1.001;
 
 /// What the caller asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,7 +180,7 @@ fn corner_position(lattice: &Lattice, at: usize) -> DVec3 {
 /// Gives every node the side that the winding number says, once for each set of nodes that free space connects, across
 /// bricks and background: where the winding number is undecided, neighbours still agree.
 pub(crate) fn sign_all(
-    filled: &mut [Filled],
+    values: &mut [f32],
     refined: &Refined,
     background: &mut [f32],
     lattice: &Lattice,
@@ -189,17 +192,19 @@ pub(crate) fn sign_all(
         1 => (at / nx % ny) + 1 < ny,
         _ => at + nx * ny < background.len(),
     });
-    let fine: Vec<Vec<u32>> = par::map(filled.len(), |b| label_brick(&filled[b].distance));
+    let bricks = refined.cells.len();
+    let brick = |values: &[f32], b: usize| own_nodes(&values[b * NODES..(b + 1) * NODES]);
+    let fine: Vec<Vec<u32>> = par::map(bricks, |b| label_brick(&brick(values, b)));
     // One number for each node of the background, then OWNED for each brick: roots of local sets stand for them.
     let first = background.len();
     let number = |b: usize, at: usize| (first + b * OWNED + fine[b][at] as usize) as u32;
-    let mut parent: Vec<u32> = (0..(first + filled.len() * OWNED) as u32).collect();
+    let mut parent: Vec<u32> = (0..(first + bricks * OWNED) as u32).collect();
     let join = |parent: &mut [u32], a: u32, b: u32| {
         let (a, b) = (root(parent, a), root(parent, b));
         parent[a.max(b) as usize] = a.min(b);
     };
-    for b in 0..filled.len() {
-        let d = &filled[b].distance;
+    for b in 0..bricks {
+        let d = brick(values, b);
         let c = refined.cells[b].map(|v| v as usize);
         let corner = (c[2] * ny + c[1]) * nx + c[0];
         join(&mut parent, coarse[corner], number(b, 0));
@@ -211,7 +216,7 @@ pub(crate) fn sign_all(
             }
             let Some(other) = refined.neighbour(b, axis, 1) else { continue };
             for at in face(axis) {
-                if d[at + across].abs() + filled[other].distance[at].abs() > CONNECTED {
+                if d[at + across].abs() + values[other * NODES + own(at)].abs() > CONNECTED {
                     join(&mut parent, number(b, at + across), number(other, at));
                 }
             }
@@ -228,8 +233,8 @@ pub(crate) fn sign_all(
     for (at, d) in background.iter().enumerate() {
         offer(root(&mut parent, coarse[at]), *d, corner_position(lattice, at));
     }
-    for (b, f) in filled.iter().enumerate() {
-        for (at, d) in f.distance.iter().enumerate() {
+    for b in 0..bricks {
+        for (at, d) in brick(values, b).iter().enumerate() {
             offer(root(&mut parent, number(b, at)), *d, refined.origin(b) + local(at));
         }
     }
@@ -245,11 +250,11 @@ pub(crate) fn sign_all(
     for (d, set) in background.iter_mut().zip(&coarse) {
         *d = if is_inside[*set as usize] { -d.abs() } else { d.abs() };
     }
-    par::chunks_mut(filled, 1, |b, f| {
-        for (at, d) in f[0].distance.iter_mut().enumerate() {
+    par::chunks_mut(values, NODES, |b, brick| {
+        for at in 0..OWNED {
+            let d = &mut brick[own(at)];
             *d = if is_inside[number(b, at) as usize] { -d.abs() } else { d.abs() };
         }
-        f[0].side = Side::of(&f[0].distance);
     });
 }
 
@@ -264,36 +269,45 @@ fn local(at: usize) -> DVec3 {
     DVec3::new((at & 7) as f64, (at >> 3 & 7) as f64, (at >> 6) as f64)
 }
 
+/// A brick's own nodes alone.
+fn own_nodes(brick: &[f32]) -> [f32; OWNED] {
+    core::array::from_fn(|at| brick[own(at)])
+}
+
 /// Connected sets of a brick's own nodes.
 fn label_brick(distance: &[f32; OWNED]) -> Vec<u32> {
     label(distance, 1.0, [1, BRICK, BRICK * BRICK], |at, axis| (at >> (3 * axis) & 7) + 1 < BRICK)
 }
 
 /// Gives each own node of a brick at `origin` [voxels] the side its winding number says.
-pub(crate) fn sign_brick(distance: &mut [f32; OWNED], origin: DVec3, inside: impl Fn(DVec3) -> bool) {
-    let labels = label_brick(distance);
-    let heads = heads(distance, &labels);
-    let position = |at: usize| origin + local(at);
-    let side: Vec<bool> = heads.iter().map(|&h| inside(position(h))).collect();
-    apply(distance, &labels, &heads, &side);
+fn sign_brick(brick: &mut [f32], origin: DVec3, inside: impl Fn(DVec3) -> bool) {
+    let mut distance = own_nodes(brick);
+    let labels = label_brick(&distance);
+    let heads = heads(&distance, &labels);
+    let side: Vec<bool> = heads.iter().map(|&h| inside(origin + local(h))).collect();
+    apply(&mut distance, &labels, &heads, &side);
+    for (at, d) in distance.into_iter().enumerate() {
+        brick[own(at)] = d;
+    }
 }
 
 /// Finds bricks and background nodes whose sides contradict each other (two neighbours of opposite sign with free space
 /// between them: the pseudonormal failed at a fold or a self-intersection), and lets the winding number decide there,
 /// until nothing contradicts. Returns how many bricks were decided anew.
 pub(crate) fn repair(
-    filled: &mut [Filled],
+    values: &mut [f32],
+    infos: &mut [Info],
     refined: &Refined,
     background: &mut [f32],
     lattice: &Lattice,
     inside: impl Fn(DVec3) -> bool + Sync + Send,
 ) -> usize {
     repair_background(background, lattice, &inside);
-    let mut settled = vec![false; filled.len()];
+    let mut settled = vec![false; infos.len()];
     loop {
-        let shared: &[Filled] = filled;
-        let faults = par::map(shared.len(), |b| faults(shared, refined, background, lattice, b));
-        let dirty = par::map(shared.len(), |b| {
+        let (shared, known): (&[f32], &[Info]) = (values, infos);
+        let faults = par::map(known.len(), |b| faults(shared, known, refined, background, lattice, b));
+        let dirty = par::map(known.len(), |b| {
             let below = |axis: usize| {
                 refined.neighbour(b, axis, -1).is_some_and(|other| faults[other] >> (axis + 1) & 1 == 1)
             };
@@ -302,10 +316,10 @@ pub(crate) fn repair(
         if !dirty.contains(&true) {
             return settled.iter().filter(|s| **s).count();
         }
-        par::chunks_mut(filled, 1, |b, f| {
+        par::zip_chunks_mut(values, NODES, infos, 1, |b, brick, info| {
             if dirty[b] {
-                sign_brick(&mut f[0].distance, refined.origin(b), &inside);
-                f[0].side = Side::of(&f[0].distance);
+                sign_brick(brick, refined.origin(b), &inside);
+                info[0] = Info { excess: info[0].excess, ..Info::of(brick) };
             }
         });
         settled.iter_mut().zip(&dirty).for_each(|(s, d)| *s |= d);
@@ -315,7 +329,7 @@ pub(crate) fn repair(
 /// Whether two values `spacing` apart have opposite signs although the surface cannot be between them.
 #[inline(always)]
 fn opposed(a: f32, b: f32, spacing: f32) -> bool {
-    (a < 0.0) != (b < 0.0) && a.abs() + b.abs() > spacing * 1.001
+    (a < 0.0) != (b < 0.0) && a.abs() + b.abs() > spacing * APART
 }
 
 fn repair_background(
@@ -360,65 +374,55 @@ fn repair_background(
 /// Contradictions of brick `b`: bit 0 with itself or the corner it owns, bits 1 to 3 with its upper neighbour along
 /// x, y and z.
 #[inline(never)]
-fn faults(filled: &[Filled], refined: &Refined, background: &[f32], lattice: &Lattice, b: usize) -> u8 {
-    let own = &filled[b];
-    let d = &own.distance;
+fn faults(
+    values: &[f32],
+    infos: &[Info],
+    refined: &Refined,
+    background: &[f32],
+    lattice: &Lattice,
+    b: usize,
+) -> u8 {
+    let info = &infos[b];
+    let d = &values[b * NODES..(b + 1) * NODES];
     let [nx, ny, _] = lattice.corners();
     let c = refined.cells[b].map(|v| v as usize);
     let at_corner = (background[(c[2] * ny + c[1]) * nx + c[0]] < 0.0) != (d[0] < 0.0);
-    let mut faults = u8::from(at_corner || (own.side == Side::Both && opposed_inside(d)));
+    let mut faults = u8::from(at_corner || info.opposed);
     for axis in 0..3 {
         let Some(other) = refined.neighbour(b, axis, 1) else { continue };
-        let other = &filled[other];
         // One side throughout, as in most bricks off the surface, needs no look at pairs.
-        if own.side == other.side && own.side != Side::Both {
+        if info.side == infos[other].side && info.side != Side::Both {
             continue;
         }
-        let across = (BRICK - 1) << (3 * axis);
-        let fault = face(axis).any(|at| opposed(d[at + across], other.distance[at], 1.0));
-        faults |= u8::from(fault) << (axis + 1);
+        let other = &values[other * NODES..(other + 1) * NODES];
+        faults |= u8::from(opposed_across(d, other, axis)) << (axis + 1);
     }
     faults
 }
 
 dispatch! {
-    fn opposed_inside / opposed_inside_plain = opposed_kernel(d: &[f32; OWNED]) -> bool
+    fn opposed_across / opposed_across_plain = opposed_kernel(low: &[f32], high: &[f32], axis: usize) -> bool
 }
 
-/// Whether any two neighbours of a brick's own nodes are opposed.
+/// Whether any pair of own nodes is opposed across the face between two bricks, the lower and the upper along `axis`.
 #[inline(always)]
-fn opposed_kernel<L: Lanes>(d: &[f32; OWNED]) -> bool {
+fn opposed_kernel<L: Lanes>(low: &[f32], high: &[f32], axis: usize) -> bool {
+    // Steps along the face, and to the last own nodes of the lower brick.
+    let (along, row) = [(SIDE, SIDE * SIDE), (1, SIDE * SIDE), (1, SIDE)][axis % 3];
+    let last = (BRICK - 1) * [1, SIDE, SIDE * SIDE][axis % 3];
+    let zero = L::splat(0.0);
     let mut any = 0;
-    for row in 0..BRICK * BRICK {
-        let at = row * BRICK;
-        let here = L::load(eight(d, at));
-        if at + 1 + LANES <= OWNED {
-            // The last lane belongs to the next row.
-            any |= opposed_lanes(here, L::load(eight(d, at + 1))) & 0x7F;
-        } else {
-            any |= (0..BRICK - 1).any(|x| opposed(d[at + x], d[at + x + 1], 1.0)) as u32;
+    for i in 0..BRICK {
+        let (mut a, mut b) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            a[lane] = low[i * row + lane * along + last];
+            b[lane] = high[i * row + lane * along];
         }
-        if row & 7 != 7 {
-            any |= opposed_lanes(here, L::load(eight(d, at + BRICK)));
-        }
-        if row >> 3 != 7 {
-            any |= opposed_lanes(here, L::load(eight(d, at + BRICK * BRICK)));
-        }
+        let (a, b) = (L::load(&a), L::load(&b));
+        let apart = L::splat(APART).lt(a.abs().add(b.abs()));
+        any |= (L::bits(a.lt(zero)) ^ L::bits(b.lt(zero))) & L::bits(apart);
     }
     any != 0
-}
-
-#[inline(always)]
-fn eight(d: &[f32; OWNED], at: usize) -> &[f32; LANES] {
-    d[at..].first_chunk().unwrap_or(&[0.0; LANES])
-}
-
-/// [`opposed`] for eight pairs, as bits.
-#[inline(always)]
-fn opposed_lanes<L: Lanes>(a: L, b: L) -> u32 {
-    let apart = L::splat(1.001).lt(a.abs().add(b.abs()));
-    let zero = L::splat(0.0);
-    (L::bits(a.lt(zero)) ^ L::bits(b.lt(zero))) & L::bits(apart)
 }
 
 /// The smallest node of each node's connected set: neighbours `spacing` apart are connected when their balls of free
