@@ -5,7 +5,7 @@
 //! Differs: distances are to the mesh itself, not to marked voxels, and exact in the band; the grid is sparse.
 
 use super::assemble::{Distances, Triangles, assemble};
-use super::background::background;
+use super::background::Background;
 use super::brick::{Band, NODES, Refined, corners_of, own};
 use super::bvh::Bvh;
 use super::cone::cones;
@@ -104,10 +104,11 @@ fn from_mesh(
     let half_width = params.band + EXACT_MARGIN;
     let band = scan(&surface, &bvh, &cones, &lattice, half_width, progress);
     stop()?;
-    let (mut corners, _) = background(&surface, &bvh, &lattice, |n| band.corner(n), progress);
-    stop()?;
     let refined = Refined::find(&band, &lattice);
     check_index(&refined, &lattice)?;
+    let known = |n| band.corner(n);
+    let (background, mut corners) = Background::near(&surface, &bvh, &lattice, &refined, known, progress);
+    stop()?;
     let bricks = refined.cells.len();
     let mut values = vec![0.0f32; corners.len() + bricks * NODES];
     let nodes = &mut values[corners.len()..];
@@ -117,6 +118,9 @@ fn from_mesh(
         fill(&band, &refined, &surface, &corners, &lattice, half_width, nodes, &mut triangles, progress);
     stop()?;
 
+    let excess = f64::from(infos.iter().fold(0.0f32, |m, i| m.max(i.excess)));
+    let behind = f64::from(background.far(&bvh, &touched(&refined, &infos, &lattice), &mut corners));
+
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
     let (method, confidence) = sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners);
@@ -124,7 +128,6 @@ fn from_mesh(
     let repaired = apply_sign(method, &mut corners, nodes, &mut infos, &refined, &lattice, inside);
     stop()?;
 
-    let excess = f64::from(infos.iter().fold(0.0f32, |m, i| m.max(i.excess)));
     // Outside the surface's box everything is outside.
     let border = |n: [usize; 3]| {
         let c = n.map(|v| v / BRICK);
@@ -142,9 +145,9 @@ fn from_mesh(
         // f32 coordinates in the search, f32 values.
         let rounding =
             1e-4 + f64::from(f32::EPSILON) * 4.0 * f64::from(*lattice.dims().iter().max().unwrap_or(&1));
+        // Between background nodes, exact or propagated; and in bricks outside the band.
         let inexact = (HALF_DIAGONAL * BRICK as f64).max(excess);
-        let far = HALF_DIAGONAL + rounding + inexact;
-        let far = if excess == 0.0 { HALF_DIAGONAL * BRICK as f64 + rounding } else { far };
+        let far = (HALF_DIAGONAL * BRICK as f64 + behind).max(HALF_DIAGONAL + excess) + rounding;
         let fine = HALF_DIAGONAL + rounding + FAR_WEIGHT * inexact;
         FieldReport {
             sign_method: method,
@@ -240,6 +243,21 @@ fn scan(
         slab
     });
     Band { slabs, layers: SLAB_LAYERS, cells }
+}
+
+/// Which 4³ blocks of nodes may hold the surface, two to a cell along each axis, x fastest.
+fn touched(refined: &Refined, infos: &[Info], lattice: &Lattice) -> Vec<bool> {
+    let [bx, by, bz] = lattice.cells.map(|c| 2 * c as usize);
+    let mut out = vec![false; bx * by * bz];
+    for (cell, info) in refined.cells.iter().zip(infos) {
+        // The nodes on the upper border of the grid belong to no cell.
+        let last = (0..3).any(|i| cell[i] + 1 == lattice.cells[i]);
+        for n in (0..8).filter(|n| last || info.near >> n & 1 == 1) {
+            let b: [usize; 3] = core::array::from_fn(|i| 2 * cell[i] as usize + (n >> i & 1));
+            out[(b[2] * by + b[1]) * bx + b[0]] = true;
+        }
+    }
+    out
 }
 
 /// Gives corners and bricks the side the method says. Returns in how many bricks the method had to be overruled.

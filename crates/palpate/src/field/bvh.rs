@@ -97,6 +97,14 @@ impl Bvh {
         // The winner is decided in f32; its distance is not.
         if search.triangle == guess { (guess, first) } else { (search.triangle, near(search.triangle)) }
     }
+
+    /// The distance from `p` to triangle `guess`, `squared` or nearer, or to a nearer one among those around it in the order of
+    /// the tree [voxels].
+    pub(crate) fn improve(&self, p: Vec3, guess: u32, squared: f32) -> f32 {
+        let mut search = Search { p, best: squared, triangle: guess };
+        around(self, guess as usize / (WIDTH * WIDTH), &mut search);
+        search.best.sqrt()
+    }
 }
 
 /// An f32 upper bound of the squared distance `d`, so that a guess cannot prune the true winner by rounding.
@@ -109,6 +117,30 @@ struct Search {
     /// Squared distance to beat.
     best: f32,
     triangle: u32,
+}
+
+dispatch! {
+    fn around / around_plain = around_kernel(bvh: &Bvh, entry: usize, search: &mut Search)
+}
+
+/// Searches the two nearest blocks of an entry of the lowest level.
+#[inline(always)]
+fn around_kernel<L: Lanes>(bvh: &Bvh, entry: usize, search: &mut Search) {
+    let p = [L::splat(search.p.x), L::splat(search.p.y), L::splat(search.p.z)];
+    let d = disc_distances::<L>(&bvh.discs[0][entry], p).max(box_distances::<L>(&bvh.levels[0][entry], p));
+    let mut live = L::bits(d.lt(L::splat(search.best)));
+    let mut distances = [0.0; WIDTH];
+    d.store(&mut distances);
+    for _ in 0..2 {
+        if live == 0 {
+            return;
+        }
+        let lane = nearest(&distances, live);
+        live &= !(1 << lane);
+        if distances[lane] < search.best {
+            try_block::<L>(bvh, entry * WIDTH + lane, p, search);
+        }
+    }
 }
 
 dispatch! {
