@@ -1,6 +1,6 @@
 //! The own nodes of every brick: exact ones from the band, the others by spreading what the band's edge knows.
 
-use super::brick::{Band, NODES, Refined, SIDE, corners_of};
+use super::brick::{Band, NODES, Refined, SIDE, corners_of, own as place_in_brick};
 use super::lattice::Lattice;
 use super::scan::{BRICK, EMPTY, OWNED, on_face, unpack};
 use super::sign::APART;
@@ -150,39 +150,44 @@ fn fill_one(
     // Rows of the closed brick, one bit a node: in the band; and negative.
     let mut known = [0u16; SIDE * SIDE];
     let mut negative = [0u16; SIDE * SIDE];
-    let mut all = 0xFF;
+    let mut all = 0;
     if let Some(own) = owners.0[0] {
+        all = 0xFF;
         for (row, nodes) in own.as_chunks::<BRICK>().0.iter().enumerate() {
             let at = (row >> 3) * SIDE + (row & 7);
-            let Some(out) = values.get_mut(at * SIDE..at * SIDE + BRICK) else { continue };
-            for (x, (v, &node)) in out.iter_mut().zip(nodes).enumerate() {
-                *v = f32::from_bits((node >> 32) as u32 | (node as u32) << 31);
-                known[at] |= u16::from(node != EMPTY) << x;
-                negative[at] |= (node as u16 & 1) << x;
+            if let Some(out) = row_mut(values, at * SIDE) {
+                for (v, &node) in out.iter_mut().zip(nodes) {
+                    *v = f32::from_bits((node >> 32) as u32 | (node as u32) << 31);
+                }
             }
-            negative[at] &= known[at];
+            (known[at], negative[at]) = bits(nodes);
             all &= known[at];
-            for (t, &node) in triangles.iter_mut().skip(at * SIDE).zip(nodes) {
-                *t = unpack(node).1;
+        }
+        if !triangles.is_empty() {
+            for n in 0..OWNED {
+                triangles[place_in_brick(n)] = unpack(own[n]).1;
             }
         }
-    } else {
-        all = 0;
     }
     let mut excess = 0.0;
     if all != 0xFF {
         // On the upper faces what the neighbours know, as seeds.
-        let mut add = |x: usize, y: usize, z: usize| {
-            let node = owners.node(x, y, z);
-            known[z * SIDE + y] |= u16::from(node != EMPTY) << x;
-            negative[z * SIDE + y] |= u16::from(node != EMPTY && node & 1 == 1) << x;
-        };
-        for i in 0..SIDE {
-            for j in 0..SIDE {
-                add(i, j, BRICK);
-                add(i, BRICK, j);
-                add(BRICK, i, j);
+        for i in 0..BRICK {
+            for (owner, row, from) in
+                [(4, BRICK * SIDE + i, i * BRICK), (2, i * SIDE + BRICK, i * BRICK * BRICK)]
+            {
+                if let Some(nodes) = owners.0[owner].and_then(|o| o[from..].first_chunk()) {
+                    (known[row], negative[row]) = bits(nodes);
+                }
             }
+        }
+        if let Some(nodes) = owners.0[6].and_then(|o| o.first_chunk()) {
+            (known[SIDE * SIDE - 1], negative[SIDE * SIDE - 1]) = bits(nodes);
+        }
+        for (row, (known, negative)) in known.iter_mut().zip(&mut negative).enumerate() {
+            let node = owners.node(BRICK, row % SIDE, row / SIDE);
+            *known |= u16::from(node != EMPTY) << BRICK;
+            *negative |= u16::from(node != EMPTY && node & 1 == 1) << BRICK;
         }
         let mut work = Work::new(known, negative);
         let origin = DVec3::from_array(cell.map(|c| (c * BRICK) as f64));
@@ -196,6 +201,17 @@ fn fill_one(
         excess = bound(values, corners, &shared.reach, shared.half_width);
     }
     Info { excess, ..Info::of(values) }
+}
+
+/// One bit for each of eight packed nodes: whether it is in the band, and whether it is negative.
+#[inline(always)]
+fn bits(nodes: &[u64; BRICK]) -> (u16, u16) {
+    let (mut known, mut negative) = (0, 0);
+    for (x, &node) in nodes.iter().enumerate() {
+        known |= u16::from(node != EMPTY) << x;
+        negative |= (node as u16 & 1) << x;
+    }
+    (known, negative & known)
 }
 
 /// Looks up the triangle of each point, and measures it whole where triangles are large.
@@ -243,7 +259,6 @@ fn seed(owners: &Owners<'_>, origin: DVec3, surface: &Surface, work: &mut Work) 
                 & (known << 1 | 1)
                 & (known >> 1 | 1 << BRICK);
             let mut edge = known & !around & FULL;
-            work.freeze(y, z);
             while edge != 0 {
                 let x = edge.trailing_zeros() as usize;
                 edge &= edge - 1;

@@ -38,9 +38,23 @@ pub(crate) struct Work {
     /// Rows, one bit a node: in the band, or with a known side; and negative.
     pub(crate) known: [u16; SIDE * SIDE],
     pub(crate) negative: [u16; SIDE * SIDE],
-    /// Rows that have a point.
+    /// Rows that have a point, and rows that want one.
     filled: [bool; SIDE * SIDE],
+    open: [bool; SIDE * SIDE],
 }
+
+/// Squared distances of eight nodes of which some, one bit each, must not change.
+static FROZEN: [[f32; LANES]; 256] = {
+    let mut table = [[f32::INFINITY; LANES]; 256];
+    let mut n = 0;
+    while n < 256 * LANES {
+        if n / LANES >> (n % LANES) & 1 == 1 {
+            table[n / LANES][n % LANES] = -1.0;
+        }
+        n += 1;
+    }
+    table
+};
 
 /// Place of node x y z in a work array.
 #[inline(always)]
@@ -55,26 +69,25 @@ pub(crate) fn place_of(place: usize) -> [usize; 3] {
 }
 
 impl Work {
-    /// A brick of which rows of nodes are known, and some of them negative.
+    /// A brick of which rows of nodes are known, and will stay as they are, and some of them negative.
     pub(crate) fn new(known: [u16; SIDE * SIDE], negative: [u16; SIDE * SIDE]) -> Self {
-        Self {
+        let mut work = Self {
             point: [[NOWHERE; WORK]; 3],
             best: [f32::INFINITY; WORK],
             source: [-1.0; WORK],
             known,
             negative,
             filled: [false; SIDE * SIDE],
-        }
-    }
-
-    /// Keeps the known nodes of a row as they are.
-    pub(crate) fn freeze(&mut self, y: usize, z: usize) {
-        let known = self.known[z * SIDE + y];
-        for x in 0..SIDE {
-            if known >> x & 1 == 1 {
-                self.best[place(x, y, z)] = -1.0;
+            open: [true; SIDE * SIDE],
+        };
+        for (row, known) in known.iter().enumerate() {
+            let at = place(0, row % SIDE, row / SIDE);
+            if let Some(lanes) = eight_mut(&mut work.best, at) {
+                *lanes = FROZEN[usize::from(known & 0xFF)];
             }
+            work.open[row] = known & 0xFF != 0xFF;
         }
+        work
     }
 
     /// Node x y z has the closest point `q`, and may hand it on.
@@ -139,7 +152,7 @@ fn relax_kernel<L: Lanes>(work: &mut Work) {
     for round in 0..ROUNDS {
         for z in 0..BRICK {
             for y in 0..BRICK {
-                if work.filled[z * SIDE + y] {
+                if work.filled[z * SIDE + y] && work.open[z * SIDE + y] {
                     let at = place(0, y, z);
                     for step in [1, 2, 4] {
                         take::<L>(work, at, at - step, y, z);
@@ -173,7 +186,7 @@ fn relax_kernel<L: Lanes>(work: &mut Work) {
 /// Offers the points of row `from` (y, z) to row `to`.
 #[inline(always)]
 fn take_row<L: Lanes>(work: &mut Work, to: [usize; 2], from: [usize; 2]) {
-    if work.filled[from[1] * SIDE + from[0]] {
+    if work.filled[from[1] * SIDE + from[0]] && work.open[to[1] * SIDE + to[0]] {
         take::<L>(work, place(0, to[0], to[1]), place(0, from[0], from[1]), to[0], to[1]);
         work.filled[to[1] * SIDE + to[0]] = true;
     }
