@@ -22,14 +22,17 @@ impl Field {
     ///
     /// The gradient is that of the trilinear function: outward, near unit length, constant along no direction. Outside
     /// the box see the module; a non-finite point gives NaN. Accuracy: `report().error_bound_band` and `_far`.
-    /// About 20 ns, no allocation.
+    /// About 30 ns with the nodes in a near cache, 80 ns for points in no order; no allocation.
     pub fn sample(&self, p: DVec3) -> Sample {
         let l = &self.lattice;
         let u = (p - l.origin) / l.voxel;
         if !u.is_finite() {
             return Sample::UNDEFINED;
         }
-        let inside = u.clamp(DVec3::ZERO, DVec3::from_array(l.dims().map(f64::from)));
+        let [nx, ny, nz] = l.cells;
+        // Not `dims()`: `map` on arrays stays a call.
+        let dims = DVec3::new(f64::from(nx), f64::from(ny), f64::from(nz)) * BRICK as f64;
+        let inside = u.clamp(DVec3::ZERO, dims);
         let sample = self.sample_inside(inside);
         if inside == u {
             return sample;
@@ -42,33 +45,39 @@ impl Field {
     }
 
     /// `sample` at `u` [voxels], which is in the box.
+    ///
+    /// Casts round down, as nothing here is negative: `floor` is a function call on the oldest x86-64.
+    #[inline]
     fn sample_inside(&self, u: DVec3) -> Sample {
+        const SIDE_XY: usize = SIDE * SIDE;
         let l = &self.lattice;
-        let cell = (u / BRICK as f64).floor().min(DVec3::from_array(l.cells.map(|c| f64::from(c - 1))));
-        let c = [cell.x as usize, cell.y as usize, cell.z as usize];
-        let local = u - cell * BRICK as f64;
-        let entry = self.directory[(c[2] * l.cells[1] as usize + c[1]) * l.cells[0] as usize + c[0]];
-        let (base, steps, fraction, spacing) = if entry >= 0 {
-            let node = local.floor().min(DVec3::splat(BRICK as f64 - 1.0));
-            let at = (node.z as usize * SIDE + node.y as usize) * SIDE + node.x as usize;
-            (entry as usize + at, [1, SIDE, SIDE * SIDE], local - node, l.voxel)
+        let [nx, ny, nz] = l.cells;
+        let cell = u / BRICK as f64;
+        let [i, j, k] =
+            [(cell.x as u32).min(nx - 1), (cell.y as u32).min(ny - 1), (cell.z as u32).min(nz - 1)];
+        let local = u - DVec3::new(f64::from(i), f64::from(j), f64::from(k)) * BRICK as f64;
+        let [i, j, k, nx, ny] = [i as usize, j as usize, k as usize, nx as usize, ny as usize];
+        let entry = self.directory[(k * ny + j) * nx + i];
+        let (v, f, spacing) = if entry >= 0 {
+            let last = BRICK as i32 - 1;
+            let x = (local.x as i32).min(last);
+            let y = (local.y as i32).min(last);
+            let z = (local.z as i32).min(last);
+            let at = (z as usize * SIDE + y as usize) * SIDE + x as usize;
+            let below = DVec3::new(f64::from(x), f64::from(y), f64::from(z));
+            (self.values.around(entry as usize + at, SIDE, SIDE_XY), local - below, l.voxel)
         } else {
-            let [nx, ny, _] = l.corners();
-            let at = (c[2] * ny + c[1]) * nx + c[0];
-            (at, [1, nx, nx * ny], local / BRICK as f64, l.voxel * BRICK as f64)
+            let at = (k * (ny + 1) + j) * (nx + 1) + i;
+            let v = self.values.around(at, nx + 1, (nx + 1) * (ny + 1));
+            (v, local / BRICK as f64, l.voxel * BRICK as f64)
         };
-        let v: [f64; 8] = core::array::from_fn(|o| {
-            let at = base + (o & 1) * steps[0] + (o >> 1 & 1) * steps[1] + (o >> 2) * steps[2];
-            f64::from(self.values.get(at))
-        });
-        let lerp = |a: f64, b: f64, k: f64| a + k * (b - a);
-        let f = fraction;
-        let x = [0, 2, 4, 6].map(|i| lerp(v[i], v[i + 1], f.x));
-        let dx = [0, 2, 4, 6].map(|i| v[i + 1] - v[i]);
-        let (y0, y1) = (lerp(x[0], x[1], f.y), lerp(x[2], x[3], f.y));
+        // Along x on the four edges, then along y on the two faces.
+        let [dx0, dx1, dx2, dx3] = [v[1] - v[0], v[3] - v[2], v[5] - v[4], v[7] - v[6]];
+        let [x0, x1, x2, x3] = [v[0] + f.x * dx0, v[2] + f.x * dx1, v[4] + f.x * dx2, v[6] + f.x * dx3];
+        let (y0, y1) = (lerp(x0, x1, f.y), lerp(x2, x3, f.y));
         let gradient = DVec3::new(
-            lerp(lerp(dx[0], dx[1], f.y), lerp(dx[2], dx[3], f.y), f.z),
-            lerp(x[1] - x[0], x[3] - x[2], f.z),
+            lerp(lerp(dx0, dx1, f.y), lerp(dx2, dx3, f.y), f.z),
+            lerp(x1 - x0, x3 - x2, f.z),
             y1 - y0,
         );
         Sample { distance: lerp(y0, y1, f.z), gradient: gradient / spacing }
@@ -119,6 +128,11 @@ impl Field {
             }
         }
     }
+}
+
+#[inline(always)]
+fn lerp(a: f64, b: f64, k: f64) -> f64 {
+    a + k * (b - a)
 }
 
 impl Source for Field {
