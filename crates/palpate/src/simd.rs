@@ -5,7 +5,7 @@
 //! that enables the feature. No operation fuses a multiplication with an addition, so both give the same bits.
 //!
 //! This file and `store.rs` are the only ones with unsafe code.
-#![expect(unsafe_code, reason = "intrinsics and unchecked gathers live here, and only here")]
+#![expect(unsafe_code, reason = "intrinsics and unchecked reads live here, and only here")]
 
 /// Number of lanes of every kernel.
 pub(crate) const LANES: usize = 8;
@@ -19,6 +19,8 @@ pub(crate) trait Lanes: Copy {
 
     fn splat(v: f32) -> Self;
     fn load(v: &[f32; LANES]) -> Self;
+    /// Eight points, x y z of each in turn, as one vector for each axis.
+    fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3];
     fn store(self, out: &mut [f32; LANES]);
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
@@ -35,28 +37,84 @@ pub(crate) trait Lanes: Copy {
     fn lt(self, o: Self) -> Self::Mask;
     /// `self >= o`, false for NaN.
     fn ge(self, o: Self) -> Self::Mask;
+    /// `self != o`, true for NaN.
+    fn ne(self, o: Self) -> Self::Mask;
     /// `self` where the mask is set, else `other`.
     fn select(mask: Self::Mask, on: Self, off: Self) -> Self;
     /// One bit per lane, lane 0 lowest.
     fn bits(mask: Self::Mask) -> u32;
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
 
     /// Truncates toward zero; lanes outside i32 are unspecified but not undefined.
     fn to_ints(self) -> Self::Ints;
     fn ints(v: i32) -> Self::Ints;
+    fn load_ints(v: &[i32; LANES]) -> Self::Ints;
+    fn store_ints(v: Self::Ints, out: &mut [i32; LANES]);
     fn int_add(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_mul(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints;
     /// Lanes that are negative.
     fn int_negative(a: Self::Ints) -> Self::Mask;
-    /// `table[index]` per lane; an index outside the table reads element 0.
-    fn gather_ints(table: &[i32], index: Self::Ints) -> Self::Ints;
-    /// `(table[index], table[index + 1])` per lane; an index for which either is outside reads elements 0 and 1.
-    /// The table must have at least two elements, else zeros are returned.
-    fn gather_pairs(table: &[f32], index: Self::Ints) -> (Self, Self);
-    /// As [`Lanes::gather_pairs`] for 16-bit integers, converted to `f32`.
-    fn gather_pairs_i16(table: &[i16], index: Self::Ints) -> (Self, Self);
+    /// Sets `M` rows of places from row `start` on; an index that is outside, or too near to the end, becomes 0.
+    fn set_places<T: Copy, const N: usize, const SPAN: usize, const M: usize>(
+        places: &mut Places<'_, T, N, SPAN>,
+        start: usize,
+        index: [Self::Ints; M],
+    );
+    /// The values at row `row` of places and the ones after them.
+    fn pairs<const N: usize>(places: &Places<'_, f32, N, 2>, row: usize) -> (Self, Self);
+    /// As [`Lanes::pairs`] for 16-bit integers, converted to `f32`.
+    fn pairs_i16<const N: usize>(places: &Places<'_, i16, N, 2>, row: usize) -> (Self, Self);
 }
+
+/// Places in a table, `N` rows of one for each lane, each with `SPAN` elements of the table from there on.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(crate) struct Places<'a, T, const N: usize, const SPAN: usize> {
+    /// Each + `SPAN` is at most the length of the table: unsafe code relies on it.
+    at: [[i32; LANES]; N],
+    table: &'a [T],
+}
+
+impl<'a, T: Copy, const N: usize, const SPAN: usize> Places<'a, T, N, SPAN> {
+    /// The first place, for all lanes; none if the table has less than `SPAN` elements.
+    pub(crate) fn new(table: &'a [T]) -> Option<Self> {
+        (SPAN > 0 && table.len() >= SPAN).then_some(Self { at: [[0; LANES]; N], table })
+    }
+
+    /// The highest place there may be.
+    #[inline(always)]
+    fn last(&self) -> i32 {
+        (self.table.len() - SPAN).min(i32::MAX as usize) as i32
+    }
+
+    /// Asks for the cache line of one place.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, row: usize, lane: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let at = self.table.as_ptr().wrapping_add(self.at[row][lane] as usize);
+            // SAFETY: a prefetch touches nothing but caches, for any address; SSE is part of the target.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (row, lane);
+    }
+
+    /// The element at one place.
+    #[inline(always)]
+    pub(crate) fn get(&self, row: usize, lane: usize) -> T {
+        // SAFETY: `at` is in the table, as `SPAN` is not 0.
+        unsafe { *self.table.get_unchecked(self.at[row][lane] as u32 as usize) }
+    }
+}
+
+/// Vectors in memory, aligned so that none lies across two cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub(crate) struct Vectors<T, const N: usize>(pub(crate) [[T; LANES]; N]);
 
 /// Eight lanes as an array.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +193,10 @@ impl Lanes for Plain {
         core::array::from_fn(|i| self.0[i] >= o.0[i])
     }
     #[inline(always)]
+    fn ne(self, o: Self) -> Self::Mask {
+        core::array::from_fn(|i| self.0[i] != o.0[i])
+    }
+    #[inline(always)]
     fn select(mask: Self::Mask, on: Self, off: Self) -> Self {
         lanes(|i| if mask[i] { on.0[i] } else { off.0[i] })
     }
@@ -145,6 +207,10 @@ impl Lanes for Plain {
     #[inline(always)]
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask {
         core::array::from_fn(|i| a[i] & b[i])
+    }
+    #[inline(always)]
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+        core::array::from_fn(|i| a[i] | b[i])
     }
     #[inline(always)]
     fn to_ints(self) -> Self::Ints {
@@ -171,32 +237,46 @@ impl Lanes for Plain {
         core::array::from_fn(|i| a[i] < 0)
     }
     #[inline(always)]
-    fn gather_ints(table: &[i32], index: Self::Ints) -> Self::Ints {
-        let first = table.first().copied().unwrap_or(0);
-        int_lanes(|i| table.get(index[i] as u32 as usize).copied().unwrap_or(first))
+    fn set_places<T: Copy, const N: usize, const SPAN: usize, const M: usize>(
+        places: &mut Places<'_, T, N, SPAN>,
+        start: usize,
+        index: [Self::Ints; M],
+    ) {
+        let last = places.last();
+        for (at, index) in places.at[start..start + M].iter_mut().zip(index) {
+            *at = int_lanes(|i| if (0..=last).contains(&index[i]) { index[i] } else { 0 });
+        }
     }
     #[inline(always)]
-    fn gather_pairs(table: &[f32], index: Self::Ints) -> (Self, Self) {
-        let pair = |i: usize| -> (f32, f32) {
-            let at = index[i] as u32 as usize;
-            match table.get(at..at.saturating_add(2)).or(table.get(0..2)) {
-                Some(p) => (p[0], p[1]),
-                None => (0.0, 0.0),
-            }
-        };
-        (lanes(|i| pair(i).0), lanes(|i| pair(i).1))
+    fn pairs<const N: usize>(places: &Places<'_, f32, N, 2>, row: usize) -> (Self, Self) {
+        plain_pairs(places, row)
     }
     #[inline(always)]
-    fn gather_pairs_i16(table: &[i16], index: Self::Ints) -> (Self, Self) {
-        let pair = |i: usize| -> (f32, f32) {
-            let at = index[i] as u32 as usize;
-            match table.get(at..at.saturating_add(2)).or(table.get(0..2)) {
-                Some(p) => (f32::from(p[0]), f32::from(p[1])),
-                None => (0.0, 0.0),
-            }
-        };
-        (lanes(|i| pair(i).0), lanes(|i| pair(i).1))
+    fn pairs_i16<const N: usize>(places: &Places<'_, i16, N, 2>, row: usize) -> (Self, Self) {
+        plain_pairs(places, row)
     }
+    #[inline(always)]
+    fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3] {
+        [0, 1, 2].map(|axis| lanes(|i| v[3 * i + axis]))
+    }
+    #[inline(always)]
+    fn load_ints(v: &[i32; LANES]) -> Self::Ints {
+        *v
+    }
+    #[inline(always)]
+    fn store_ints(v: Self::Ints, out: &mut [i32; LANES]) {
+        *out = v;
+    }
+}
+
+#[inline(always)]
+fn plain_pairs<T: Copy + Into<f32>, const N: usize>(
+    places: &Places<'_, T, N, 2>,
+    row: usize,
+) -> (Plain, Plain) {
+    let at = &places.at[row];
+    let value = |i: usize, next: usize| -> f32 { places.table[at[i] as usize + next].into() };
+    (lanes(|i| value(i, 0)), lanes(|i| value(i, 1)))
 }
 
 /// Whether kernels may use AVX2 on this machine. The answer is cached by the standard library.
@@ -251,9 +331,9 @@ pub(crate) use wide::Avx2;
 #[cfg(target_arch = "x86_64")]
 mod wide {
     //! SAFETY for every block: values of these types exist only inside kernels that `dispatch!` instantiated, hence
-    //! only after AVX2 was detected; memory is touched only through references to arrays of the full width, or
-    //! after indices were clamped to the table.
-    use super::{LANES, Lanes};
+    //! only after AVX2 was detected; memory is touched only through references to arrays of the full width, or at
+    //! [`Places`], which are inside their table.
+    use super::{LANES, Lanes, Places};
     use core::arch::x86_64::*;
 
     /// Eight lanes in one AVX2 register.
@@ -280,6 +360,7 @@ mod wide {
             select(mask: __m256, on: Self, off: Self) -> Self = Self(_mm256_blendv_ps(off.0, on.0, mask));
             bits(mask: __m256) -> u32 = _mm256_movemask_ps(mask) as u32;
             and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
+            or(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
             ints(v: i32) -> __m256i = _mm256_set1_epi32(v);
             int_add(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
             int_mul(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
@@ -349,65 +430,128 @@ mod wide {
             unsafe { _mm256_cmp_ps::<_CMP_GE_OQ>(self.0, o.0) }
         }
         #[inline(always)]
+        fn ne(self, o: Self) -> __m256 {
+            // SAFETY: see the head of this module.
+            unsafe { _mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, o.0) }
+        }
+        #[inline(always)]
         fn to_ints(self) -> __m256i {
             // SAFETY: see the head of this module.
             unsafe { _mm256_cvttps_epi32(self.0) }
         }
         #[inline(always)]
-        fn gather_ints(table: &[i32], index: __m256i) -> __m256i {
-            if table.is_empty() {
-                return Self::ints(0);
-            }
-            let index = clamp_index(index, table.len() - 1);
-            // SAFETY: every index is in 0..table.len() and the table is not empty.
-            unsafe { _mm256_i32gather_epi32::<4>(table.as_ptr(), index) }
-        }
-        #[inline(always)]
-        fn gather_pairs(table: &[f32], index: __m256i) -> (Self, Self) {
-            if table.len() < 2 {
-                return (Self::splat(0.0), Self::splat(0.0));
-            }
-            let index = clamp_index(index, table.len() - 2);
-            // SAFETY: every index + 1 is in the table, so each eight-byte load at index is inside it.
-            unsafe {
-                let base = table.as_ptr().cast::<i64>();
-                let lo = _mm256_i32gather_epi64::<4>(base, _mm256_castsi256_si128(index));
-                let hi = _mm256_i32gather_epi64::<4>(base, _mm256_extracti128_si256::<1>(index));
-                // lo = a0 b0 a1 b1 | a2 b2 a3 b3, hi = a4 b4 a5 b5 | a6 b6 a7 b7
-                let lo = _mm256_castsi256_ps(lo);
-                let hi = _mm256_castsi256_ps(hi);
-                let a = _mm256_shuffle_ps::<0b10_00_10_00>(lo, hi);
-                let b = _mm256_shuffle_ps::<0b11_01_11_01>(lo, hi);
-                let a = _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(a));
-                let b = _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(b));
-                (Self(_mm256_castpd_ps(a)), Self(_mm256_castpd_ps(b)))
+        fn set_places<T: Copy, const N: usize, const SPAN: usize, const M: usize>(
+            places: &mut Places<'_, T, N, SPAN>,
+            start: usize,
+            index: [__m256i; M],
+        ) {
+            let last = places.last();
+            let at = &mut places.at[start..start + M];
+            // Every place stored is at most `last`, which is what `Places` promises.
+            let fine = all_within(&index, last);
+            for i in 0..M {
+                Self::store_ints(if fine { index[i] } else { clamp_index(index[i], last) }, &mut at[i]);
             }
         }
         #[inline(always)]
-        fn gather_pairs_i16(table: &[i16], index: __m256i) -> (Self, Self) {
-            if table.len() < 2 {
-                return (Self::splat(0.0), Self::splat(0.0));
-            }
-            let index = clamp_index(index, table.len() - 2);
-            // SAFETY: every index + 1 is in the table, so each four-byte load at index is inside it.
+        fn pairs<const N: usize>(places: &Places<'_, f32, N, 2>, row: usize) -> (Self, Self) {
+            // SAFETY: each place and the next are in the table.
+            unsafe { pairs(places.table, &places.at[row]) }
+        }
+        #[inline(always)]
+        fn pairs_i16<const N: usize>(places: &Places<'_, i16, N, 2>, row: usize) -> (Self, Self) {
+            // SAFETY: each place and the next are in the table.
+            unsafe { pairs_i16(places.table, &places.at[row]) }
+        }
+        #[inline(always)]
+        fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3] {
+            // SAFETY: see the head of this module; the six loads of four floats are the 24 of `v`.
             unsafe {
-                let both = _mm256_i32gather_epi32::<2>(table.as_ptr().cast::<i32>(), index);
-                let a = _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(both));
-                let b = _mm256_srai_epi32::<16>(both);
-                (Self(_mm256_cvtepi32_ps(a)), Self(_mm256_cvtepi32_ps(b)))
+                let p = v.as_ptr();
+                let two = |i: usize| {
+                    let low = _mm256_castps128_ps256(_mm_loadu_ps(p.add(i)));
+                    _mm256_insertf128_ps::<1>(low, _mm_loadu_ps(p.add(12 + i)))
+                };
+                // x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3, and the same of points 4 to 7.
+                let (a, b, c) = (two(0), two(4), two(8));
+                let xy = _mm256_shuffle_ps::<0b10_01_11_10>(b, c);
+                let yz = _mm256_shuffle_ps::<0b01_00_10_01>(a, b);
+                let x = _mm256_shuffle_ps::<0b10_00_11_00>(a, xy);
+                let y = _mm256_shuffle_ps::<0b11_01_10_00>(yz, xy);
+                let z = _mm256_shuffle_ps::<0b11_00_11_01>(yz, c);
+                [Self(x), Self(y), Self(z)]
             }
+        }
+        #[inline(always)]
+        fn load_ints(v: &[i32; LANES]) -> __m256i {
+            // SAFETY: see the head of this module; `v` has eight elements.
+            unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
+        }
+        #[inline(always)]
+        fn store_ints(v: __m256i, out: &mut [i32; LANES]) {
+            // SAFETY: see the head of this module; `out` has eight elements.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), v) }
         }
     }
 
-    /// Indices above `last` (as unsigned numbers, so also negative ones) become 0.
+    /// Whether [`clamp_index`] would change none of them.
     #[inline(always)]
-    fn clamp_index(index: __m256i, last: usize) -> __m256i {
-        let last = last.min(i32::MAX as usize) as i32;
+    fn all_within<const M: usize>(index: &[__m256i; M], last: i32) -> bool {
+        // SAFETY: see the head of this module.
+        unsafe {
+            let mut most = _mm256_setzero_si256();
+            for index in index {
+                most = _mm256_max_epu32(most, *index);
+            }
+            let last = _mm256_set1_epi32(last);
+            _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_min_epu32(most, last), most)) == -1
+        }
+    }
+
+    /// Indices above `last` as unsigned numbers, which negative ones are too, become 0.
+    #[inline(always)]
+    fn clamp_index(index: __m256i, last: i32) -> __m256i {
         // SAFETY: see the head of this module.
         unsafe {
             let last = _mm256_set1_epi32(last);
             let fine = _mm256_cmpeq_epi32(_mm256_min_epu32(index, last), index);
             _mm256_and_si256(index, fine)
+        }
+    }
+
+    /// `table[i]` and `table[i + 1]` for each i of `at`. Loaded one by one: on many processors a gather instruction is
+    /// slower than that.
+    ///
+    /// # Safety
+    /// Every i + 1 is in the table.
+    #[inline(always)]
+    unsafe fn pairs(table: &[f32], at: &[i32; LANES]) -> (Avx2, Avx2) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let p = |i: usize| table.as_ptr().add(at[i] as u32 as usize).cast::<f64>();
+            let two = |i: usize, j: usize| _mm_loadh_pd(_mm_load_sd(p(i)), p(j));
+            // a0 b0 a1 b1 | a4 b4 a5 b5 and a2 b2 a3 b3 | a6 b6 a7 b7
+            let lo = _mm256_castpd_ps(_mm256_set_m128d(two(4, 5), two(0, 1)));
+            let hi = _mm256_castpd_ps(_mm256_set_m128d(two(6, 7), two(2, 3)));
+            let a = _mm256_shuffle_ps::<0b10_00_10_00>(lo, hi);
+            let b = _mm256_shuffle_ps::<0b11_01_11_01>(lo, hi);
+            (Avx2(a), Avx2(b))
+        }
+    }
+
+    /// [`pairs`] of 16-bit integers, converted.
+    ///
+    /// # Safety
+    /// As [`pairs`].
+    #[inline(always)]
+    unsafe fn pairs_i16(table: &[i16], at: &[i32; LANES]) -> (Avx2, Avx2) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let p = |i: usize| table.as_ptr().add(at[i] as u32 as usize).cast::<i32>().read_unaligned();
+            let both = _mm256_setr_epi32(p(0), p(1), p(2), p(3), p(4), p(5), p(6), p(7));
+            let a = _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(both));
+            let b = _mm256_srai_epi32::<16>(both);
+            (Avx2(_mm256_cvtepi32_ps(a)), Avx2(_mm256_cvtepi32_ps(b)))
         }
     }
 }

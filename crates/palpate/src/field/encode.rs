@@ -54,12 +54,12 @@ impl Values {
         Ok(Self::Scaled { values: values.into(), step: step as f32, encoding })
     }
 
-    /// One value [m].
-    #[inline]
-    pub(crate) fn get(&self, index: usize) -> f32 {
+    /// The values of the eight nodes from `at` on, x fastest, with `y` and `z` from one to the next along those axes [m].
+    #[inline(always)]
+    pub(crate) fn around(&self, at: usize, y: usize, z: usize) -> [f64; 8] {
         match self {
-            Self::Float(v) => v[index],
-            Self::Scaled { values, step, .. } => f32::from(values[index]) * step,
+            Self::Float(v) => eight(at, y, z, |i| v[i]),
+            Self::Scaled { values, step, .. } => eight(at, y, z, |i| f32::from(values[i]) * step),
         }
     }
 
@@ -85,4 +85,14 @@ impl Values {
             Self::Scaled { encoding, .. } => *encoding,
         }
     }
+}
+
+#[inline(always)]
+fn eight(at: usize, y: usize, z: usize, value: impl Fn(usize) -> f32) -> [f64; 8] {
+    let pair = |i| (f64::from(value(i)), f64::from(value(i + 1)));
+    let (a, b) = pair(at);
+    let (c, d) = pair(at + y);
+    let (e, f) = pair(at + z);
+    let (g, h) = pair(at + z + y);
+    [a, b, c, d, e, f, g, h]
 }

@@ -20,6 +20,7 @@ pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
 pub mod paper_modes;
+mod read;
 mod sample;
 mod scan;
 mod sign;

@@ -1,0 +1,283 @@
+//! Distances of many points at once, eight to a vector.
+//!
+//! Points go through in groups, in passes: the cells of all, what the directory says of them, where the nodes around each
+//! point are, and the values there. So no step waits for the one before, and the nodes of a whole group are asked for
+//! before the first is used: for points in no order they are in a near cache only by chance.
+
+use super::Lattice;
+use super::brick::SIDE;
+use super::scan::BRICK;
+use crate::simd::{LANES, Lanes, Places, Vectors, dispatch};
+use glam::Vec3;
+
+/// Blocks of eight points in a group. More: nodes asked for early leave the first-level cache before they are used (16: a
+/// tenth slower). Fewer: less is under way at once, and the ends of loops cost more (4: a twentieth slower).
+const BLOCKS: usize = 8;
+
+/// What the kernel reads.
+pub(super) struct View<'a, T> {
+    directory: &'a [i32],
+    values: &'a [T],
+    /// Metres per stored unit.
+    scale: f32,
+    voxel: f32,
+    cells: [i32; 3],
+}
+
+impl<'a, T> View<'a, T> {
+    pub(super) fn new(lattice: &Lattice, directory: &'a [i32], values: &'a [T], scale: f32) -> Self {
+        Self { directory, values, scale, voxel: lattice.voxel as f32, cells: lattice.cells.map(|c| c as i32) }
+    }
+}
+
+/// Rows of two nodes: four for each point.
+type Rows<'a, T> = Places<'a, T, { 4 * BLOCKS }, 2>;
+
+/// Stored values a kernel can read in pairs.
+trait Stored: Copy {
+    fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L);
+    /// Metres from stored units.
+    fn metres<L: Lanes>(v: L, scale: f32) -> L;
+}
+
+impl Stored for f32 {
+    #[inline(always)]
+    fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L) {
+        L::pairs(rows, row)
+    }
+    #[inline(always)]
+    fn metres<L: Lanes>(v: L, _: f32) -> L {
+        v
+    }
+}
+
+impl Stored for i16 {
+    #[inline(always)]
+    fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L) {
+        L::pairs_i16(rows, row)
+    }
+    #[inline(always)]
+    fn metres<L: Lanes>(v: L, scale: f32) -> L {
+        v.mul(L::splat(scale))
+    }
+}
+
+dispatch! {
+    pub(super) fn float / float_plain = float_kernel(view: &View<'_, f32>, points: &[Vec3], out: &mut [f32])
+}
+dispatch! {
+    pub(super) fn scaled / scaled_plain = scaled_kernel(view: &View<'_, i16>, points: &[Vec3], out: &mut [f32])
+}
+
+#[inline(always)]
+fn float_kernel<L: Lanes>(view: &View<'_, f32>, points: &[Vec3], out: &mut [f32]) {
+    read::<L, f32>(view, points, out);
+}
+
+#[inline(always)]
+fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, points: &[Vec3], out: &mut [f32]) {
+    read::<L, i16>(view, points, out);
+}
+
+/// A group of points between the passes, in blocks of eight.
+struct Group<'a, T> {
+    /// The cell of each point, in the directory.
+    cell: Places<'a, i32, BLOCKS, 1>,
+    /// What the directory says of it.
+    entry: Vectors<i32, BLOCKS>,
+    /// Its lowest corner in the background.
+    corner: Vectors<i32, BLOCKS>,
+    /// Place in it along each axis [cells].
+    local: [Vectors<f32, BLOCKS>; 3],
+    /// Place between the nodes along each axis [1]. Not stored over `local`: the compiler would make that a masked store,
+    /// which takes dozens of cycles on some processors.
+    fraction: [Vectors<f32, BLOCKS>; 3],
+    /// The nodes around each point: lower and upper y at the lower z, then at the upper z.
+    rows: Rows<'a, T>,
+}
+
+#[inline(always)]
+fn read<L: Lanes, T: Stored>(view: &View<'_, T>, points: &[Vec3], out: &mut [f32]) {
+    let n = points.len().min(out.len());
+    let (points, out) = (&points[..n], &mut out[..n]);
+    let (Some(cell), Some(rows)) = (Places::new(view.directory), Places::new(view.values)) else {
+        return out.fill(f32::NAN);
+    };
+    let (ints, floats) = (Vectors([[0; LANES]; BLOCKS]), [Vectors([[0.0; LANES]; BLOCKS]); 3]);
+    let mut group = Group { cell, entry: ints, corner: ints, local: floats, fraction: floats, rows };
+    let (blocks, rest) = bytemuck::cast_slice::<Vec3, f32>(points).as_chunks::<{ 3 * LANES }>();
+    let (outs, rest_out) = out.as_chunks_mut::<LANES>();
+    let mut at = 0;
+    while at < blocks.len() {
+        let end = blocks.len().min(at + BLOCKS);
+        read_group::<L, T>(view, &blocks[at..end], &mut outs[at..end], &mut group);
+        at = end;
+    }
+    if !rest.is_empty() {
+        let mut padded = [0.0; 3 * LANES];
+        padded[..rest.len()].copy_from_slice(rest);
+        let mut result = [[0.0; LANES]];
+        read_group::<L, T>(view, &[padded], &mut result, &mut group);
+        rest_out.copy_from_slice(&result[0][..rest_out.len()]);
+    }
+}
+
+/// Distances of a group of points.
+#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
+#[inline(always)]
+fn read_group<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    points: &[[f32; 3 * LANES]],
+    out: &mut [[f32; LANES]],
+    group: &mut Group<'_, T>,
+) {
+    let n = points.len().min(out.len()).min(BLOCKS);
+    let (points, out) = (&points[..n], &mut out[..n]);
+    let mut outside = 0;
+    for i in 0..n {
+        outside |= find::<L, T>(view, &points[i], group, i);
+    }
+    for i in 0..n {
+        for lane in 0..LANES {
+            group.entry.0[i][lane] = group.cell.get(i, lane);
+        }
+    }
+    for i in 0..n {
+        locate::<L, T>(view, group, i);
+    }
+    if scattered(view, points) {
+        for i in 0..n {
+            // Point by point: the rows of one are mostly in one page.
+            for lane in 0..LANES {
+                group.rows.prefetch(4 * i, lane);
+                group.rows.prefetch(4 * i + 2, lane);
+                if size_of::<T>() > 2 {
+                    // Mostly in the cache lines above otherwise.
+                    group.rows.prefetch(4 * i + 1, lane);
+                    group.rows.prefetch(4 * i + 3, lane);
+                }
+            }
+        }
+    }
+    for i in 0..n {
+        let d = interpolate::<L, T>(view, group, i);
+        let d = if outside == 0 { d } else { extend::<L, T>(view, &points[i], d) };
+        d.store(&mut out[i]);
+    }
+}
+
+/// Whether the points seem to be in no order, judged by the first and last of eight. Asking for the nodes of those in
+/// order would only cost time, a tenth.
+#[inline(always)]
+fn scattered<T>(view: &View<'_, T>, points: &[[f32; 3 * LANES]]) -> bool {
+    let Some(p) = points.first() else { return false };
+    let [x, y, z] = [p[0] - p[21], p[1] - p[22], p[2] - p[23]];
+    x.abs() + y.abs() + z.abs() > (4 * BRICK) as f32 * view.voxel
+}
+
+/// The cell of each point. Returns a bit for each lane that is not strictly inside the box.
+#[inline(always)]
+fn find<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    points: &[f32; 3 * LANES],
+    group: &mut Group<'_, T>,
+    i: usize,
+) -> u32 {
+    let p = L::load_points(points);
+    let [x, y, z] = [axis(view, p[0], 0), axis(view, p[1], 1), axis(view, p[2], 2)];
+    x.0.sub(x.1).store(&mut group.local[0].0[i]);
+    y.0.sub(y.1).store(&mut group.local[1].0[i]);
+    z.0.sub(z.1).store(&mut group.local[2].0[i]);
+    let [nx, ny, _] = view.cells;
+    let (cx, cy, cz) = (x.1.to_ints(), y.1.to_ints(), z.1.to_ints());
+    let index = L::int_add(cx, L::int_mul(L::ints(nx), L::int_add(cy, L::int_mul(L::ints(ny), cz))));
+    L::set_places(&mut group.cell, i, [index]);
+    // The corner grid has one node more than cells along each axis.
+    let corner = L::int_add(L::int_add(index, cy), L::int_mul(cz, L::ints(nx + ny + 1)));
+    L::store_ints(corner, &mut group.corner.0[i]);
+    L::bits(L::or(L::or(x.2, y.2), z.2))
+}
+
+/// Coordinates along one axis held to the box, the whole part of them [cells], and where they had to be held.
+#[inline(always)]
+fn axis<L: Lanes, T>(view: &View<'_, T>, p: L, axis: usize) -> (L, L, L::Mask) {
+    let u = p.mul(L::splat(1.0 / (BRICK as f32 * view.voxel)));
+    // To a hair less than the box: then whole cells are below `cells` and nodes of a brick below 8. NaN becomes 0.
+    let held = u.max(L::splat(0.0)).min(L::splat((view.cells[axis] as f32).next_down()));
+    (held, held.floor(), u.ne(held))
+}
+
+/// The nodes around each point.
+#[inline(always)]
+fn locate<L: Lanes, T: Stored>(view: &View<'_, T>, group: &mut Group<'_, T>, i: usize) {
+    let entry = L::load_ints(&group.entry.0[i]);
+    let coarse = L::int_negative(entry);
+    let [x, y, z]: [L; 3] =
+        [brick_node(group, 0, i, coarse), brick_node(group, 1, i, coarse), brick_node(group, 2, i, coarse)];
+    // Exact in f32: at most 728.
+    let at = x.add(y.mul(L::splat(SIDE as f32))).add(z.mul(L::splat((SIDE * SIDE) as f32)));
+    let fine_base = L::int_add(entry, at.to_ints());
+    let base = L::int_select(coarse, L::load_ints(&group.corner.0[i]), fine_base);
+    let [nx, ny, _] = view.cells;
+    let step_y = L::int_select(coarse, L::ints(nx + 1), L::ints(SIDE as i32));
+    let step_z = L::int_select(coarse, L::ints((nx + 1) * (ny + 1)), L::ints((SIDE * SIDE) as i32));
+    let upper = L::int_add(base, step_z);
+    let rows = [base, L::int_add(base, step_y), upper, L::int_add(upper, step_y)];
+    L::set_places(&mut group.rows, 4 * i, rows);
+}
+
+/// The node of a brick below each point, along one axis; sets the place between nodes.
+#[inline(always)]
+fn brick_node<L: Lanes, T>(group: &mut Group<'_, T>, axis: usize, i: usize, coarse: L::Mask) -> L {
+    let in_cell = L::load(&group.local[axis].0[i]);
+    let in_brick = in_cell.mul(L::splat(BRICK as f32));
+    let node = in_brick.floor();
+    L::select(coarse, in_cell, in_brick.sub(node)).store(&mut group.fraction[axis].0[i]);
+    node
+}
+
+/// The values [m].
+#[inline(always)]
+fn interpolate<L: Lanes, T: Stored>(view: &View<'_, T>, group: &Group<'_, T>, i: usize) -> L {
+    let f = &group.fraction;
+    let [fx, fy, fz] = [L::load(&f[0].0[i]), L::load(&f[1].0[i]), L::load(&f[2].0[i])];
+    let low = lerp(row(group, 4 * i, fx), row(group, 4 * i + 1, fx), fy);
+    let high = lerp(row(group, 4 * i + 2, fx), row(group, 4 * i + 3, fx), fy);
+    T::metres(lerp(low, high, fz), view.scale)
+}
+
+/// Distances of points from the values `d` at the box. See the head of `sample.rs`.
+#[inline(always)]
+fn extend<L: Lanes, T>(view: &View<'_, T>, points: &[f32; 3 * LANES], d: L) -> L {
+    let p = L::load_points(points);
+    let zero = L::splat(0.0);
+    let mut outside = zero;
+    for (p, cells) in [(p[0], view.cells[0]), (p[1], view.cells[1]), (p[2], view.cells[2])] {
+        let u = p.mul(L::splat(1.0 / view.voxel));
+        // NaN becomes 0 here and stays in `outside`.
+        let inside = u.max(zero).min(L::splat((cells * BRICK as i32) as f32));
+        let away = u.sub(inside);
+        outside = outside.add(away.mul(away));
+    }
+    let voxel = L::splat(view.voxel);
+    let beyond = outside.mul(voxel.mul(voxel)).add(d.mul(d)).sqrt();
+    L::select(zero.ge(outside), d, beyond)
+}
+
+// Functions, not closures: a closure would not inherit the caller's target features.
+
+#[inline(always)]
+fn lerp<L: Lanes>(a: L, b: L, k: L) -> L {
+    a.add(k.mul(b.sub(a)))
+}
+
+/// The value between two neighbouring nodes along x.
+#[inline(always)]
+fn row<L: Lanes, T: Stored>(group: &Group<'_, T>, row: usize, fx: L) -> L {
+    let (a, b) = T::pairs::<L>(&group.rows, row);
+    lerp(a, b, fx)
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;
