@@ -21,7 +21,7 @@ pub(crate) const STACK: usize = 8 * 12;
 type Boxes = [[f32; WIDTH]; 6];
 
 /// Eight triangles: ax ay az bx … cz.
-type Block = [[f32; WIDTH]; 9];
+pub(crate) type Block = [[f32; WIDTH]; 9];
 
 /// Discs around eight blocks: centre, unit normal, half thickness along the normal, radius across it. Far away, a box
 /// across the axes reaches toward the point by its whole diagonal, a disc hardly at all.
@@ -48,9 +48,14 @@ impl Bvh {
         par::chunks_mut(&mut blocks, CHUNK, |chunk, out| {
             for (i, block) in out.iter_mut().enumerate() {
                 let first = (chunk * CHUNK + i) * WIDTH;
-                let lane = |l: usize| surface.corners_of((first + l).min(triangles - 1)).map(|p| p.as_vec3());
-                let corners: [[Vec3; 3]; WIDTH] = core::array::from_fn(lane);
-                *block = core::array::from_fn(|row| corners.map(|c| c[row / 3][row % 3]));
+                for lane in 0..WIDTH {
+                    let corners = surface.corners_of((first + lane).min(triangles - 1));
+                    for (c, p) in corners.iter().enumerate() {
+                        block[3 * c][lane] = p.x as f32;
+                        block[3 * c + 1][lane] = p.y as f32;
+                        block[3 * c + 2][lane] = p.z as f32;
+                    }
+                }
             }
         });
         let mut levels = vec![group(count, |i| box_of_block(&blocks[i]))];
@@ -80,6 +85,11 @@ impl Bvh {
     /// Number of blocks of triangles.
     pub(crate) fn block_count(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// Block `i`.
+    pub(crate) fn block(&self, i: usize) -> &Block {
+        &self.blocks[i]
     }
 
     /// The triangles of a block.
@@ -294,20 +304,20 @@ fn disc_kernel<L: Lanes>(blocks: &[Block]) -> [f32; 8] {
 }
 
 #[inline(always)]
-fn corners_of<L: Lanes>(block: &Block) -> [V3<L>; 3] {
+pub(crate) fn corners_of<L: Lanes>(block: &Block) -> [V3<L>; 3] {
     let origin = [L::splat(0.0); 3];
     [corner_from(block, 0, origin), corner_from(block, 1, origin), corner_from(block, 2, origin)]
 }
 
 #[inline(always)]
-fn sum<L: Lanes>(v: L) -> f32 {
+pub(crate) fn sum<L: Lanes>(v: L) -> f32 {
     let mut lanes = [0.0; WIDTH];
     v.store(&mut lanes);
     lanes.iter().sum()
 }
 
 #[inline(always)]
-fn most<L: Lanes>(v: L) -> f32 {
+pub(crate) fn most<L: Lanes>(v: L) -> f32 {
     let mut lanes = [0.0; WIDTH];
     v.store(&mut lanes);
     lanes.into_iter().fold(f32::NEG_INFINITY, f32::max)
@@ -327,23 +337,23 @@ fn try_block<L: Lanes>(bvh: &Bvh, leaf: usize, p: [L; 3], search: &mut Search) {
 }
 
 /// Three lanes: a vector for each of eight triangles.
-type V3<L> = [L; 3];
+pub(crate) type V3<L> = [L; 3];
 
 // Kernels use functions, not closures: a closure does not inherit the caller's target features, so the intrinsics in
 // it would stay calls.
 
 #[inline(always)]
-fn dot<L: Lanes>(a: V3<L>, b: V3<L>) -> L {
+pub(crate) fn dot<L: Lanes>(a: V3<L>, b: V3<L>) -> L {
     a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2]))
 }
 
 #[inline(always)]
-fn minus<L: Lanes>(a: V3<L>, b: V3<L>) -> V3<L> {
+pub(crate) fn minus<L: Lanes>(a: V3<L>, b: V3<L>) -> V3<L> {
     [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])]
 }
 
 #[inline(always)]
-fn cross<L: Lanes>(a: V3<L>, b: V3<L>) -> V3<L> {
+pub(crate) fn cross<L: Lanes>(a: V3<L>, b: V3<L>) -> V3<L> {
     [
         a[1].mul(b[2]).sub(a[2].mul(b[1])),
         a[2].mul(b[0]).sub(a[0].mul(b[2])),
@@ -408,11 +418,18 @@ fn group(count: usize, of: impl Fn(usize) -> [f32; 6] + Sync + Send) -> Vec<Boxe
 }
 
 fn box_of_block(block: &Block) -> [f32; 6] {
-    core::array::from_fn(|i| {
-        let rows = [&block[i % 3], &block[i % 3 + 3], &block[i % 3 + 6]];
-        let all = rows.into_iter().flatten().copied();
-        if i < 3 { all.fold(f32::INFINITY, f32::min) } else { all.fold(f32::NEG_INFINITY, f32::max) }
-    })
+    let mut out = [f32::INFINITY; 6];
+    for axis in 0..3 {
+        let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+        for row in [&block[axis], &block[axis + 3], &block[axis + 6]] {
+            for v in row {
+                low = if *v < low { *v } else { low };
+                high = if *v > high { *v } else { high };
+            }
+        }
+        (out[axis], out[axis + 3]) = (low, high);
+    }
+    out
 }
 
 /// Empty boxes have all six bounds at +∞: they must not enter the upper bounds.

@@ -39,28 +39,50 @@ pub(crate) fn curve_order(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<u3
             }
         }
     });
-    sort_by_high_bits(&mut keys);
-    keys.into_iter().map(|k| k as u32).collect()
+    // Two halves, each sorted on its own, then merged: the same order for any number of threads.
+    let middle = keys.len() / 2;
+    let (low, high) = keys.split_at_mut(middle);
+    par::join(|| sort_by_high_bits(low), || sort_by_high_bits(high));
+    merge(low, high)
+}
+
+/// The low halves of two sorted lists of keys, in the order of the keys.
+fn merge(a: &[u64], b: &[u64]) -> Vec<u32> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let first = a[i] < b[j];
+        out.push(if first { a[i] } else { b[j] } as u32);
+        i += usize::from(first);
+        j += usize::from(!first);
+    }
+    out.extend(a[i..].iter().chain(&b[j..]).map(|k| *k as u32));
+    out
 }
 
 /// Stable sort by bits 32..62: three counting passes over ten bits each.
-fn sort_by_high_bits(keys: &mut Vec<u64>) {
+fn sort_by_high_bits(keys: &mut [u64]) {
     let mut other = vec![0u64; keys.len()];
-    for shift in [32, 42, 52] {
-        let mut first = [0usize; 1024];
-        for k in keys.iter() {
-            first[(k >> shift) as usize & 1023] += 1;
-        }
-        let mut sum = 0;
-        for f in &mut first {
-            sum += core::mem::replace(f, sum);
-        }
-        for k in keys.iter() {
-            let f = &mut first[(k >> shift) as usize & 1023];
-            other[*f] = *k;
-            *f += 1;
-        }
-        core::mem::swap(keys, &mut other);
+    pass(keys, &mut other, 32);
+    pass(&other, keys, 42);
+    pass(keys, &mut other, 52);
+    keys.copy_from_slice(&other);
+}
+
+/// Distributes keys by ten bits, from bit `shift` on.
+fn pass(from: &[u64], to: &mut [u64], shift: u32) {
+    let mut first = [0usize; 1024];
+    for k in from {
+        first[(k >> shift) as usize & 1023] += 1;
+    }
+    let mut sum = 0;
+    for f in &mut first {
+        sum += core::mem::replace(f, sum);
+    }
+    for k in from {
+        let f = &mut first[(k >> shift) as usize & 1023];
+        to[*f] = *k;
+        *f += 1;
     }
 }
 

@@ -3,10 +3,11 @@
 //! Based on: Barill et al., Fast winding numbers for soups and clouds, 2018 [barill18] (the dipole expansion).
 //! Differs: first order only; near nodes are summed exactly, which is all a decision at 1/2 needs.
 
-use super::bvh::{Bvh, STACK, WIDTH};
+use super::bvh::{Block, Bvh, STACK, WIDTH, corners_of, cross, dot, minus, most, sum};
 use super::surface::Surface;
 use crate::par;
-use glam::DVec3;
+use crate::simd::{Lanes, dispatch};
+use glam::{DVec3, Vec3};
 
 /// A node is taken as a dipole when it is farther than this many of its radii. 2 keeps the error of one node below
 /// about 0.01; less lets the sum of many nodes cross 1/2 wrongly, more descends needlessly.
@@ -32,19 +33,20 @@ struct Dipole {
 impl<'a> Dipoles<'a> {
     /// Sums of all nodes of `bvh`.
     pub(crate) fn build(bvh: &'a Bvh, surface: &'a Surface) -> Self {
+        let last = bvh.block_count() - 1;
         let leaf = |block: usize| {
-            let tris = solids(bvh, surface, block).map(|t| surface.corners_of(t));
-            combine(tris.map(|[a, b, c]| {
-                let area = 0.5 * (b - a).cross(c - a);
-                let centre = (a + b + c) / 3.0;
-                let radius = (a - centre).length().max((b - centre).length()).max((c - centre).length());
-                Dipole { centre, radius, area, weight: area.length() }
-            }))
+            // The last block repeats a triangle.
+            if block < last && !surface.has_sheets() {
+                of_block(bvh.block(block))
+            } else {
+                of_few(bvh, surface, block)
+            }
         };
         let mut levels = vec![par::map(bvh.block_count(), leaf)];
         while levels[levels.len() - 1].len() > 1 {
             let below = &levels[levels.len() - 1];
-            let above = below.chunks(WIDTH).map(|c| combine(c.iter().copied())).collect();
+            let part = |i: usize| &below[i * WIDTH..((i + 1) * WIDTH).min(below.len())];
+            let above = par::map(below.len().div_ceil(WIDTH), |i| combine(part(i).iter().copied()));
             levels.push(above);
         }
         Self { bvh, surface, levels }
@@ -72,6 +74,48 @@ impl<'a> Dipoles<'a> {
             }
         }
         solid / (4.0 * core::f64::consts::PI)
+    }
+}
+
+/// The dipole of a block's triangles that are no sheets.
+fn of_few(bvh: &Bvh, surface: &Surface, block: usize) -> Dipole {
+    let tris = solids(bvh, surface, block).map(|t| surface.corners_of(t));
+    combine(tris.map(|[a, b, c]| {
+        let area = 0.5 * (b - a).cross(c - a);
+        let centre = (a + b + c) / 3.0;
+        let radius = (a - centre).length().max((b - centre).length()).max((c - centre).length());
+        Dipole { centre, radius, area, weight: area.length() }
+    }))
+}
+
+dispatch! {
+    fn of_block / of_block_plain = of_block_kernel(block: &Block) -> Dipole
+}
+
+/// The dipole of a full block: eight triangles at once.
+#[inline(always)]
+fn of_block_kernel<L: Lanes>(block: &Block) -> Dipole {
+    let v = corners_of::<L>(block);
+    let n = cross(minus(v[1], v[0]), minus(v[2], v[0]));
+    let size = dot(n, n).sqrt();
+    let weight = sum(size);
+    let (mut centre, mut area) = (Vec3::ZERO, Vec3::ZERO);
+    for axis in 0..3 {
+        let middle = v[0][axis].add(v[1][axis]).add(v[2][axis]);
+        centre[axis] = sum(middle.mul(size)) / (3.0 * weight.max(f32::MIN_POSITIVE));
+        area[axis] = 0.5 * sum(n[axis]);
+    }
+    let c = [L::splat(centre.x), L::splat(centre.y), L::splat(centre.z)];
+    let mut radius = L::splat(0.0);
+    for v in v {
+        let away = minus(v, c);
+        radius = radius.max(dot(away, away));
+    }
+    Dipole {
+        centre: centre.as_dvec3(),
+        radius: f64::from(most(radius).sqrt()),
+        area: area.as_dvec3(),
+        weight: f64::from(0.5 * weight),
     }
 }
 

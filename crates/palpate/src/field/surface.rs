@@ -50,49 +50,47 @@ impl Surface {
     /// every later pass finds neighbours in its cache. `original` keeps the way back.
     pub(crate) fn new(positions: &[DVec3], triangles: &[[u32; 3]], topology: &Topology) -> Self {
         let original = curve_order(positions, triangles);
-        let mut inverse = vec![0u32; original.len()];
-        for (new, &old) in original.iter().enumerate() {
-            inverse[old as usize] = new as u32;
-        }
-        let mut number = vec![u32::MAX; positions.len()];
-        let mut moved = Vec::with_capacity(positions.len());
-        let mut sorted = Vec::with_capacity(triangles.len());
-        for &t in &original {
-            let mut tri = triangles[t as usize];
-            for v in &mut tri {
-                let n = &mut number[*v as usize];
-                if *n == u32::MAX {
-                    *n = moved.len() as u32;
-                    moved.push(positions[*v as usize]);
+        let invert = || {
+            let mut inverse = vec![0u32; original.len()];
+            for (new, &old) in original.iter().enumerate() {
+                inverse[old as usize] = new as u32;
+            }
+            inverse
+        };
+        let (inverse, (positions, triangles)) =
+            par::join(invert, || renumber(positions, triangles, &original));
+        let normals_and_neighbours = || {
+            let mut out = (vec![DVec3::ZERO; triangles.len()], vec![[0u32; 3]; triangles.len()]);
+            par::zip_chunks_mut(&mut out.0, CHUNK, &mut out.1, CHUNK, |chunk, normals, neighbours| {
+                for (i, (n, to)) in normals.iter_mut().zip(neighbours).enumerate() {
+                    let t = chunk * CHUNK + i;
+                    let [a, b, c] = triangles[t];
+                    *n = unit_normal(positions[a as usize], positions[b as usize], positions[c as usize]);
+                    let from = topology.neighbours[original[t] as usize];
+                    for e in 0..3 {
+                        to[e] = if from[e] >= Topology::NONMANIFOLD {
+                            from[e]
+                        } else {
+                            inverse[from[e] as usize]
+                        };
+                    }
                 }
-                *v = *n;
-            }
-            sorted.push(tri);
-        }
-        let mut neighbours = vec![[0u32; 3]; triangles.len()];
-        par::chunks_mut(&mut neighbours, CHUNK, |chunk, out| {
-            for (i, to) in out.iter_mut().enumerate() {
-                let from = topology.neighbours[original[chunk * CHUNK + i] as usize];
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to = if from >= Topology::NONMANIFOLD { from } else { inverse[from as usize] };
-                }
-            }
-        });
-        let (positions, triangles) = (moved, sorted);
-        let mut normals = vec![DVec3::ZERO; triangles.len()];
-        par::chunks_mut(&mut normals, CHUNK, |chunk, out| {
-            for (i, n) in out.iter_mut().enumerate() {
-                let [a, b, c] = triangles[chunk * CHUNK + i];
-                *n = unit_normal(positions[a as usize], positions[b as usize], positions[c as usize]);
-            }
-        });
-        let (first_corner, corners) = group_corners(&triangles, positions.len());
+            });
+            out
+        };
+        let group = || group_corners(&triangles, positions.len());
+        let ((normals, neighbours), (first_corner, corners)) = par::join(normals_and_neighbours, group);
         Self { positions, triangles, neighbours, normals, first_corner, corners, original, sheet: Vec::new() }
     }
 
     /// Marks the triangles for which `is_sheet`, asked with the mesh's own number, holds.
     pub(crate) fn mark_sheets(&mut self, is_sheet: impl Fn(usize) -> bool) {
         self.sheet = self.original.iter().map(|t| is_sheet(*t as usize)).collect();
+    }
+
+    /// Whether any triangle belongs to a sheet.
+    pub(crate) fn has_sheets(&self) -> bool {
+        !self.sheet.is_empty()
     }
 
     /// Whether triangle `t` belongs to a sheet.
@@ -143,6 +141,26 @@ impl Surface {
         let away = p - q;
         if away.dot(out) < 0.0 { -away.length() } else { away.length() }
     }
+}
+
+/// Triangles in the given order, their vertices numbered as they come, and the vertices' positions.
+fn renumber(positions: &[DVec3], triangles: &[[u32; 3]], order: &[u32]) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+    let mut number = vec![u32::MAX; positions.len()];
+    let mut moved = Vec::with_capacity(positions.len());
+    let mut sorted = Vec::with_capacity(triangles.len());
+    for &t in order {
+        let mut tri = triangles[t as usize];
+        for v in &mut tri {
+            let n = &mut number[*v as usize];
+            if *n == u32::MAX {
+                *n = moved.len() as u32;
+                moved.push(positions[*v as usize]);
+            }
+            *v = *n;
+        }
+        sorted.push(tri);
+    }
+    (moved, sorted)
 }
 
 /// The unit normal of triangle a b c; some unit vector orthogonal to its longest edge when the cross product
