@@ -270,5 +270,5 @@ fn mesh(stored: &Stored, report: &MeshReport) -> Result<Mesh, Problem> {
     }
     let topology = Topology::build(&triangles, count);
     let report = MeshReport { aabb: Aabb::of_points(positions.iter().copied()), ..report.clone() };
-    Ok(Mesh { positions, triangles, topology, report })
+    Ok(Mesh { positions, triangles, topology, report, closed: Default::default() })
 }

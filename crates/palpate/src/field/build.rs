@@ -17,7 +17,7 @@ use super::sign::{self, Closure, SignMethod};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
 use crate::math::Aabb;
-use crate::mesh::{CapParams, Caps, Hole, HoleOutcome, Mesh, Topology, cap_holes};
+use crate::mesh::{Closed, Hole, HoleOutcome, Mesh};
 use crate::par;
 use crate::progress::{Progress, Silent};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -169,12 +169,9 @@ fn from_mesh(
 
 /// The mesh in grid coordinates, its holes capped; how closed it is; the box of the surface [m].
 fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Closure, Aabb) {
-    let topology = mesh.topology();
-    let caps = if params.cap_holes && topology.boundary_edges() > 0 {
-        cap_holes(mesh.positions(), mesh.triangles(), topology, &CapParams::default())
-    } else {
-        Caps::default()
-    };
+    let open = Closed::default();
+    let closed = if params.cap_holes { mesh.closed() } else { &open };
+    let caps = &closed.caps;
     let count = mesh.positions().len();
     let mut positions = vec![DVec3::ZERO; count + caps.positions.len()];
     let scale = 1.0 / lattice.voxel;
@@ -187,15 +184,13 @@ fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Cl
     });
     let aabb = caps.positions.iter().fold(mesh.aabb(), |b, p| b.grow(*p));
     let (labels, lone) = lone_sheets(mesh, &caps.holes);
-    let (mut surface, closure) = if caps.triangles.is_empty() {
-        let closure = Closure::of(topology, caps.holes, mesh.report().components);
-        (Surface::new(&positions, mesh.triangles(), topology), closure)
+    let (triangles, topology) = if caps.triangles.is_empty() {
+        (mesh.triangles(), mesh.topology())
     } else {
-        let all = [mesh.triangles(), &caps.triangles].concat();
-        let topology = Topology::build(&all, positions.len());
-        let closure = Closure::of(&topology, caps.holes, mesh.report().components);
-        (Surface::new(&positions, &all, &topology), closure)
+        (&closed.triangles[..], &closed.topology)
     };
+    let closure = Closure::of(topology, caps.holes.clone(), mesh.report().components);
+    let mut surface = Surface::new(&positions, triangles, topology);
     if lone.contains(&true) {
         surface.mark_sheets(|t| labels.get(t).is_some_and(|l| lone[*l as usize]));
     }

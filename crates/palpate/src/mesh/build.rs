@@ -89,7 +89,7 @@ impl Mesh {
         repairs.flipped_faces = orient(&positions, &mut triangles, &mut topology);
 
         let report = MeshReport::of(&positions, &triangles, &topology, repairs);
-        Ok(Self { positions, triangles, topology, report })
+        Ok(Self { positions, triangles, topology, report, closed: Default::default() })
     }
 }
 

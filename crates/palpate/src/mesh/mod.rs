@@ -54,6 +54,7 @@ mod write;
 
 use crate::math::Aabb;
 use glam::DVec3;
+use std::sync::OnceLock;
 
 pub use build::RepairParams;
 pub use cap::{CapParams, Caps, Hole, HoleOutcome, cap_holes};
@@ -86,6 +87,17 @@ pub struct Mesh {
     pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) topology: Topology,
     pub(crate) report: MeshReport,
+    /// Made on first use.
+    pub(crate) closed: OnceLock<Closed>,
+}
+
+/// A mesh with the caps of its holes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Closed {
+    pub(crate) caps: Caps,
+    /// The mesh's triangles, then the caps', and their neighbours; empty without caps.
+    pub(crate) triangles: Vec<[u32; 3]>,
+    pub(crate) topology: Topology,
 }
 
 impl Mesh {
@@ -99,7 +111,20 @@ impl Mesh {
     pub(crate) fn from_parts_unchecked(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
         let topology = Topology::build(&triangles, positions.len());
         let report = MeshReport::of(&positions, &triangles, &topology, Default::default());
-        Self { positions, triangles, topology, report }
+        Self { positions, triangles, topology, report, closed: OnceLock::new() }
+    }
+
+    /// The mesh with its holes capped: found once, however many fields are built.
+    pub(crate) fn closed(&self) -> &Closed {
+        self.closed.get_or_init(|| {
+            let caps = cap_holes(&self.positions, &self.triangles, &self.topology, &CapParams::default());
+            if caps.triangles.is_empty() {
+                return Closed { caps, ..Default::default() };
+            }
+            let triangles = [&self.triangles[..], &caps.triangles].concat();
+            let topology = Topology::build(&triangles, self.positions.len() + caps.positions.len());
+            Closed { caps, triangles, topology }
+        })
     }
 
     /// Vertex positions [m].
