@@ -52,12 +52,16 @@ pub(crate) fn assemble<T: Copy + Send + Sync>(
         let part = &mut *part[0];
         for i in 0..part.len() / NODES {
             let (brick, later) = part[i * NODES..].split_at_mut(NODES);
-            let owner = |owner: usize, at: usize| {
-                let ahead = owner - firsts[g] - i;
-                match ahead.checked_sub(1).and_then(|n| later.get(n * NODES + own(at))) {
-                    Some(v) => *v,
-                    // Above the group only lowest nodes are asked for.
-                    None => above[g][(owner - firsts[g + 1]) * BRICK * BRICK + (at & 63)],
+            let owner = |owner: usize| {
+                if owner < firsts[g + 1] {
+                    Owned {
+                        nodes: &later[(owner - firsts[g] - i - 1) * NODES..],
+                        row: SIDE,
+                        plane: SIDE * SIDE,
+                    }
+                } else {
+                    let nodes = &above[g][(owner - firsts[g + 1]) * BRICK * BRICK..];
+                    Owned { nodes, row: BRICK, plane: 0 }
                 }
             };
             complete(brick, refined, firsts[g] + i, owner, rest);
@@ -66,13 +70,20 @@ pub(crate) fn assemble<T: Copy + Send + Sync>(
     });
 }
 
-/// Sets the nodes of brick `b` that it does not own, and those the background decides. `owner` reads own node `at` of a
-/// later brick.
-fn complete<T: Copy>(
+/// Own nodes of a later brick, or its lowest ones alone.
+struct Owned<'a, T> {
+    nodes: &'a [T],
+    /// Steps between rows and between planes.
+    row: usize,
+    plane: usize,
+}
+
+/// Sets the nodes of brick `b` that it does not own, and those the background decides. `owner` finds a later brick.
+fn complete<'a, T: Copy + 'a>(
     brick: &mut [T],
     refined: &Refined,
     b: usize,
-    owner: impl Fn(usize, usize) -> T,
+    owner: impl Fn(usize) -> Owned<'a, T>,
     rest: &impl Rest<T>,
 ) {
     let cell = refined.cells[b].map(i64::from);
@@ -94,17 +105,18 @@ fn complete<T: Copy>(
             continue;
         }
         let from = around[13 + side[0] / 2 + 3 * (side[1] / 2) + 9 * (side[2] / 2)];
+        let found = (from != NONE && !is_open).then(|| owner(from as usize));
         for z in SPANS[side[2]].0..SPANS[side[2]].1 {
             for y in SPANS[side[1]].0..SPANS[side[1]].1 {
                 for x in SPANS[side[0]].0..SPANS[side[0]].1 {
-                    brick[(z * SIDE + y) * SIDE + x] = if is_open {
+                    brick[(z * SIDE + y) * SIDE + x] = if let Some(found) = &found {
+                        found.nodes[(z & 7) * found.plane + (y & 7) * found.row + (x & 7)]
+                    } else if is_open {
                         rest.background(&known, [x, y, z])
-                    } else if from == NONE {
+                    } else {
                         // The upper border of the grid.
                         let node = [place[0] * BRICK + x, place[1] * BRICK + y, place[2] * BRICK + z];
                         rest.border(node).unwrap_or_else(|| rest.background(&known, [x, y, z]))
-                    } else {
-                        owner(from as usize, (z & 7) << 6 | (y & 7) << 3 | (x & 7))
                     };
                 }
             }

@@ -18,7 +18,7 @@ const COARSE_EDGE: f64 = 6.0;
 const TOUCHES: f32 = 0.867;
 
 /// What is known of a brick beside its values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Info {
     /// Largest possible excess of a distance outside the band over the true one [voxels].
     pub(crate) excess: f32,
@@ -28,26 +28,24 @@ pub(crate) struct Info {
     pub(crate) opposed: bool,
     /// Which of its 4³ blocks of own nodes (bit 0: x, 1: y, 2: z in the upper half) have one at the surface.
     pub(crate) near: u8,
+    /// Own nodes inside, on the lowest and the highest layer along each axis: bit 8·j + i of a layer, i along the first
+    /// of the other two axes.
+    pub(crate) faces: [[u64; 2]; 3],
 }
 
 /// Sides of a brick's nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Side {
     Inside,
     Outside,
+    #[default]
     Both,
 }
 
 impl Info {
     /// Of a brick with these own nodes, exact ones.
     pub(crate) fn of(values: &[f32]) -> Self {
-        let seen = look(values);
-        let side = match seen >> 8 & 3 {
-            1 => Side::Inside,
-            2 => Side::Outside,
-            _ => Side::Both,
-        };
-        Self { excess: 0.0, side, opposed: seen >> 10 & 1 == 1, near: seen as u8 }
+        look(values)
     }
 }
 
@@ -100,8 +98,7 @@ pub(crate) fn fill(
             one(b, &mut [0.0; NODES], out);
         });
     }
-    let empty = Info { excess: 0.0, side: Side::Both, opposed: false, near: 0 };
-    let mut infos = vec![empty; refined.cells.len()];
+    let mut infos = vec![Info::default(); refined.cells.len()];
     par::zip_chunks_mut(values, NODES, &mut infos, 1, |b, out, info| {
         info[0] = one(b, out, &mut []);
         progress.advance(1);
@@ -189,7 +186,9 @@ fn fill_one(
             *known |= u16::from(node != EMPTY) << BRICK;
             *negative |= u16::from(node != EMPTY && node & 1 == 1) << BRICK;
         }
-        let mut work = Work::new(known, negative);
+        let mut work = Work::new();
+        (work.known, work.negative) = (known, negative);
+        work.freeze();
         let origin = DVec3::from_array(cell.map(|c| (c * BRICK) as f64));
         seed(&owners, origin, shared.surface, &mut work);
         spread_sides(&mut work);
@@ -354,35 +353,52 @@ fn bound_kernel<L: Lanes>(
 }
 
 dispatch! {
-    fn look / look_plain = look_kernel(values: &[f32]) -> u32
+    fn look / look_plain = look_kernel(values: &[f32]) -> Info
 }
 
-/// Bits 0 to 7 as [`Info::near`], 8: a node is inside, 9: one is outside, 10: two neighbours contradict each other.
 #[inline(always)]
-fn look_kernel<L: Lanes>(values: &[f32]) -> u32 {
+fn look_kernel<L: Lanes>(values: &[f32]) -> Info {
     let (zero, touches, apart) = (L::splat(0.0), L::splat(TOUCHES), L::splat(APART));
-    let (mut near, mut inside, mut outside, mut opposed) = (0, 0, 0, 0);
+    let (mut near, mut all, mut any, mut opposed) = (0, 0xFF, 0, 0);
+    let mut faces = [[0u64; 2]; 3];
     for z in 0..BRICK {
         for y in 0..BRICK {
             let at = (z * SIDE + y) * SIDE;
             let here = L::load(row(values, at));
-            let (size, negative) = (here.abs(), L::bits(here.lt(zero)));
+            let (size, inside) = (here.abs(), L::bits(here.lt(zero)));
             let close = L::bits(touches.ge(size));
-            let halves = u32::from(close & 0xF != 0) | u32::from(close & 0xF0 != 0) << 1;
+            let halves = u8::from(close & 0xF != 0) | u8::from(close & 0xF0 != 0) << 1;
             near |= halves << (2 * (y >> 2) + 4 * (z >> 2));
-            inside |= negative;
-            outside |= !negative & 0xFF;
+            (all, any) = (all & inside, any | inside);
+            faces[0][0] |= u64::from(inside & 1) << (8 * z + y);
+            faces[0][1] |= u64::from(inside >> 7 & 1) << (8 * z + y);
+            if y % (BRICK - 1) == 0 {
+                faces[1][y / (BRICK - 1)] |= u64::from(inside) << (8 * z);
+            }
+            if z % (BRICK - 1) == 0 {
+                faces[2][z / (BRICK - 1)] |= u64::from(inside) << (8 * y);
+            }
             // The last lane along x, and the last rows, have their successors in other bricks.
-            for (step, lanes) in
-                [(1, 0x7F), (SIDE, if y < 7 { 0xFF } else { 0 }), (SIDE * SIDE, if z < 7 { 0xFF } else { 0 })]
-            {
+            let next = [
+                (1, 0x7F),
+                (SIDE, if y + 1 < BRICK { 0xFF } else { 0 }),
+                (SIDE * SIDE, if z + 1 < BRICK { 0xFF } else { 0 }),
+            ];
+            for (step, lanes) in next {
                 if lanes != 0 {
                     let next = L::load(row(values, at + step));
                     let free = L::bits(apart.lt(size.add(next.abs())));
-                    opposed |= (negative ^ L::bits(next.lt(zero))) & free & lanes;
+                    opposed |= (inside ^ L::bits(next.lt(zero))) & free & lanes;
                 }
             }
         }
     }
-    near | u32::from(inside != 0) << 8 | u32::from(outside != 0) << 9 | u32::from(opposed != 0) << 10
+    let side = if any == 0 {
+        Side::Outside
+    } else if all == 0xFF {
+        Side::Inside
+    } else {
+        Side::Both
+    };
+    Info { excess: 0.0, side, opposed: opposed != 0, near, faces }
 }

@@ -7,13 +7,12 @@
 
 use super::brick::{NODES, Refined, SIDE, own};
 use super::dipoles::Dipoles;
-use super::fill::{Info, Side};
+use super::fill::Info;
 use super::lattice::Lattice;
 use super::scan::{BRICK, OWNED};
 use super::surface::Surface;
 use crate::mesh::{Hole, HoleOutcome, Topology};
 use crate::par;
-use crate::simd::{LANES, Lanes, dispatch};
 use glam::DVec3;
 
 /// Background nodes at which the pseudonormal is checked [1]. More finds smaller faults and costs about 5 µs each.
@@ -390,39 +389,19 @@ fn faults(
     let mut faults = u8::from(at_corner || info.opposed);
     for axis in 0..3 {
         let Some(other) = refined.neighbour(b, axis, 1) else { continue };
-        // One side throughout, as in most bricks off the surface, needs no look at pairs.
-        if info.side == infos[other].side && info.side != Side::Both {
-            continue;
-        }
+        // Pairs on opposite sides are few: only where the surface crosses the face.
+        let mut pairs = info.faces[axis][1] ^ infos[other].faces[axis][0];
         let other = &values[other * NODES..(other + 1) * NODES];
-        faults |= u8::from(opposed_across(d, other, axis)) << (axis + 1);
+        let last = (BRICK - 1) * [1, SIDE, SIDE * SIDE][axis];
+        let (step, row) = [(SIDE, SIDE * SIDE), (1, SIDE * SIDE), (1, SIDE)][axis];
+        while pairs != 0 {
+            let n = pairs.trailing_zeros() as usize;
+            pairs &= pairs - 1;
+            let at = (n & 7) * step + (n >> 3) * row;
+            faults |= u8::from(opposed(d[at + last], other[at], 1.0)) << (axis + 1);
+        }
     }
     faults
-}
-
-dispatch! {
-    fn opposed_across / opposed_across_plain = opposed_kernel(low: &[f32], high: &[f32], axis: usize) -> bool
-}
-
-/// Whether any pair of own nodes is opposed across the face between two bricks, the lower and the upper along `axis`.
-#[inline(always)]
-fn opposed_kernel<L: Lanes>(low: &[f32], high: &[f32], axis: usize) -> bool {
-    // Steps along the face, and to the last own nodes of the lower brick.
-    let (along, row) = [(SIDE, SIDE * SIDE), (1, SIDE * SIDE), (1, SIDE)][axis % 3];
-    let last = (BRICK - 1) * [1, SIDE, SIDE * SIDE][axis % 3];
-    let zero = L::splat(0.0);
-    let mut any = 0;
-    for i in 0..BRICK {
-        let (mut a, mut b) = ([0.0; LANES], [0.0; LANES]);
-        for lane in 0..LANES {
-            a[lane] = low[i * row + lane * along + last];
-            b[lane] = high[i * row + lane * along];
-        }
-        let (a, b) = (L::load(&a), L::load(&b));
-        let apart = L::splat(APART).lt(a.abs().add(b.abs()));
-        any |= (L::bits(a.lt(zero)) ^ L::bits(b.lt(zero))) & L::bits(apart);
-    }
-    any != 0
 }
 
 /// The smallest node of each node's connected set: neighbours `spacing` apart are connected when their balls of free

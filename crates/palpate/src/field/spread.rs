@@ -69,25 +69,29 @@ pub(crate) fn place_of(place: usize) -> [usize; 3] {
 }
 
 impl Work {
-    /// A brick of which rows of nodes are known, and will stay as they are, and some of them negative.
-    pub(crate) fn new(known: [u16; SIDE * SIDE], negative: [u16; SIDE * SIDE]) -> Self {
-        let mut work = Self {
+    /// A brick of which nothing is known.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self {
             point: [[NOWHERE; WORK]; 3],
             best: [f32::INFINITY; WORK],
             source: [-1.0; WORK],
-            known,
-            negative,
+            known: [0; SIDE * SIDE],
+            negative: [0; SIDE * SIDE],
             filled: [false; SIDE * SIDE],
             open: [true; SIDE * SIDE],
-        };
-        for (row, known) in known.iter().enumerate() {
-            let at = place(0, row % SIDE, row / SIDE);
-            if let Some(lanes) = eight_mut(&mut work.best, at) {
-                *lanes = FROZEN[usize::from(known & 0xFF)];
-            }
-            work.open[row] = known & 0xFF != 0xFF;
         }
-        work
+    }
+
+    /// Known nodes stay as they are.
+    pub(crate) fn freeze(&mut self) {
+        for row in 0..SIDE * SIDE {
+            let known = usize::from(self.known[row] & 0xFF);
+            if let Some(lanes) = eight_mut(&mut self.best, place(0, row % SIDE, row / SIDE)) {
+                *lanes = FROZEN[known];
+            }
+            self.open[row] = known != 0xFF;
+        }
     }
 
     /// Node x y z has the closest point `q`, and may hand it on.
