@@ -43,6 +43,10 @@ pub(crate) trait Lanes: Copy {
     fn select(mask: Self::Mask, on: Self, off: Self) -> Self;
     /// One bit per lane, lane 0 lowest.
     fn bits(mask: Self::Mask) -> u32;
+    /// Every lane moved up by N lanes, those of `below` in the first N; N is at most the number of lanes.
+    fn up<const N: usize>(self, below: Self) -> Self;
+    /// Every lane moved down by N lanes, those of `above` in the last N.
+    fn down<const N: usize>(self, above: Self) -> Self;
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
 
@@ -132,6 +136,19 @@ fn int_lanes(f: impl Fn(usize) -> i32) -> [i32; LANES] {
     [f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)]
 }
 
+/// For each lane after a move up by N: where it came from, and from N lanes on a negative number.
+pub(crate) const fn moved(by: i32) -> ([i32; LANES], [i32; LANES]) {
+    let (mut from, mut kept) = ([0; LANES], [0; LANES]);
+    let mut lane = 0;
+    while lane < LANES {
+        let source = lane as i32 - by;
+        from[lane] = source & (LANES as i32 - 1);
+        kept[lane] = if source >= 0 && source < LANES as i32 { -1 } else { 0 };
+        lane += 1;
+    }
+    (from, kept)
+}
+
 impl Lanes for Plain {
     type Mask = [bool; LANES];
     type Ints = [i32; LANES];
@@ -199,6 +216,14 @@ impl Lanes for Plain {
     #[inline(always)]
     fn select(mask: Self::Mask, on: Self, off: Self) -> Self {
         lanes(|i| if mask[i] { on.0[i] } else { off.0[i] })
+    }
+    #[inline(always)]
+    fn up<const N: usize>(self, below: Self) -> Self {
+        lanes(|i| if i >= N { self.0[i - N] } else { below.0[i] })
+    }
+    #[inline(always)]
+    fn down<const N: usize>(self, above: Self) -> Self {
+        lanes(|i| if i + N < LANES { self.0[i + N] } else { above.0[i] })
     }
     #[inline(always)]
     fn bits(mask: Self::Mask) -> u32 {
@@ -333,7 +358,7 @@ mod wide {
     //! SAFETY for every block: values of these types exist only inside kernels that `dispatch!` instantiated, hence
     //! only after AVX2 was detected; memory is touched only through references to arrays of the full width, or at
     //! [`Places`], which are inside their table.
-    use super::{LANES, Lanes, Places};
+    use super::{LANES, Lanes, Places, moved};
     use core::arch::x86_64::*;
 
     /// Eight lanes in one AVX2 register.
@@ -418,6 +443,14 @@ mod wide {
         fn floor(self) -> Self {
             // SAFETY: see the head of this module.
             unsafe { Self(_mm256_floor_ps(self.0)) }
+        }
+        #[inline(always)]
+        fn up<const N: usize>(self, below: Self) -> Self {
+            move_lanes(self, below, const { &moved(N as i32) })
+        }
+        #[inline(always)]
+        fn down<const N: usize>(self, above: Self) -> Self {
+            move_lanes(self, above, const { &moved(-(N as i32)) })
         }
         #[inline(always)]
         fn lt(self, o: Self) -> __m256 {
@@ -505,6 +538,17 @@ mod wide {
             }
             let last = _mm256_set1_epi32(last);
             _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_min_epu32(most, last), most)) == -1
+        }
+    }
+
+    /// Lane i of the result is lane `from[i]` of `v` where `kept[i]` is negative, else lane i of `rest`.
+    #[inline(always)]
+    fn move_lanes(v: Avx2, rest: Avx2, (from, kept): &([i32; LANES], [i32; LANES])) -> Avx2 {
+        // SAFETY: see the head of this module; both loads read whole arrays.
+        unsafe {
+            let moved = _mm256_permutevar8x32_ps(v.0, _mm256_loadu_si256(from.as_ptr().cast()));
+            let kept = _mm256_castsi256_ps(_mm256_loadu_si256(kept.as_ptr().cast()));
+            Avx2(_mm256_blendv_ps(rest.0, moved, kept))
         }
     }
 

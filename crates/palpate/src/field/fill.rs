@@ -4,7 +4,7 @@ use super::brick::{Band, NODES, Refined, SIDE, corners_of, own as place_in_brick
 use super::lattice::Lattice;
 use super::scan::{BRICK, EMPTY, OWNED, on_face, unpack};
 use super::sign::APART;
-use super::spread::{FULL, Work, place, place_of, relax, spread_sides};
+use super::spread::{FULL, Work, place, place_of, relax, relax_tracked, spread_sides};
 use super::surface::{Surface, closest_point};
 use crate::par;
 use crate::progress::Progress;
@@ -192,9 +192,14 @@ fn fill_one(
         let origin = DVec3::from_array(cell.map(|c| (c * BRICK) as f64));
         seed(&owners, origin, shared.surface, &mut work);
         spread_sides(&mut work);
-        relax(&mut work);
+        let track = shared.coarse || !triangles.is_empty();
+        if track {
+            relax_tracked(&mut work);
+        } else {
+            relax(&mut work);
+        }
         write(&work, values);
-        if shared.coarse || !triangles.is_empty() {
+        if track {
             refine(&owners, origin, shared, &work, values, triangles);
         }
         excess = bound(values, corners, &shared.reach, shared.half_width);

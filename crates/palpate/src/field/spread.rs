@@ -147,39 +147,39 @@ pub(crate) fn spread_sides(work: &mut Work) {
 }
 
 dispatch! {
-    pub(crate) fn relax / relax_plain = relax_kernel(work: &mut Work)
+    /// Sweeps until every own node has a point.
+    pub(crate) fn relax / relax_plain = untracked(work: &mut Work)
+}
+dispatch! {
+    /// The same, with the source of each point.
+    pub(crate) fn relax_tracked / relax_tracked_plain = tracked(work: &mut Work)
 }
 
-/// Sweeps until every own node has a point.
 #[inline(always)]
-fn relax_kernel<L: Lanes>(work: &mut Work) {
+fn untracked<L: Lanes>(work: &mut Work) {
+    relax_kernel::<L, false>(work);
+}
+
+#[inline(always)]
+fn tracked<L: Lanes>(work: &mut Work) {
+    relax_kernel::<L, true>(work);
+}
+
+#[inline(always)]
+fn relax_kernel<L: Lanes, const TRACK: bool>(work: &mut Work) {
     for round in 0..ROUNDS {
         for z in 0..BRICK {
             for y in 0..BRICK {
                 if work.filled[z * SIDE + y] && work.open[z * SIDE + y] {
-                    let at = place(0, y, z);
-                    for step in [1, 2, 4] {
-                        take::<L>(work, at, at - step, y, z);
-                        take::<L>(work, at, at + step, y, z);
-                    }
+                    along_row::<L, TRACK>(work, y, z);
                 }
             }
         }
         for z in 0..BRICK {
-            for y in 1..BRICK {
-                take_row::<L>(work, [y, z], [y - 1, z]);
-            }
-            for y in (0..BRICK).rev() {
-                take_row::<L>(work, [y, z], [y + 1, z]);
-            }
+            sweep::<L, TRACK>(work, |i| [i, z]);
         }
         for y in 0..BRICK {
-            for z in 1..BRICK {
-                take_row::<L>(work, [y, z], [y, z - 1]);
-            }
-            for z in (0..BRICK).rev() {
-                take_row::<L>(work, [y, z], [y, z + 1]);
-            }
+            sweep::<L, TRACK>(work, |i| [y, i]);
         }
         if round + 1 < ROUNDS && reached::<L>(work) {
             return;
@@ -187,12 +187,106 @@ fn relax_kernel<L: Lanes>(work: &mut Work) {
     }
 }
 
-/// Offers the points of row `from` (y, z) to row `to`.
+/// Eight nodes of a row: their points, squared distances and sources. Kept in registers from step to step.
+#[derive(Clone, Copy)]
+struct Row<L> {
+    point: [L; 3],
+    best: L,
+    source: L,
+}
+
+impl<L: Lanes> Row<L> {
+    #[inline(always)]
+    fn load<const TRACK: bool>(work: &Work, y: usize, z: usize) -> Self {
+        let at = place(0, y, z);
+        let [x, y, z] = &work.point;
+        Self {
+            point: [L::load(eight(x, at)), L::load(eight(y, at)), L::load(eight(z, at))],
+            best: L::load(eight(&work.best, at)),
+            source: if TRACK { L::load(eight(&work.source, at)) } else { L::splat(-1.0) },
+        }
+    }
+
+    #[inline(always)]
+    fn store<const TRACK: bool>(self, work: &mut Work, y: usize, z: usize) {
+        let at = place(0, y, z);
+        for (to, v) in work.point.iter_mut().zip(self.point) {
+            put(to, at, v);
+        }
+        put(&mut work.best, at, self.best);
+        if TRACK {
+            put(&mut work.source, at, self.source);
+        }
+    }
+
+    /// Takes the points offered, lane by lane, where they are nearer to the nodes of row y z.
+    #[inline(always)]
+    fn take<const TRACK: bool>(&mut self, point: [L; 3], source: L, y: usize, z: usize) {
+        const X: [f32; LANES] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+        let dx = point[0].sub(L::load(&X));
+        let dy = point[1].sub(L::splat(y as f32));
+        let dz = point[2].sub(L::splat(z as f32));
+        let d = dx.mul(dx).add(dy.mul(dy)).add(dz.mul(dz));
+        let better = d.lt(self.best);
+        self.best = L::select(better, d, self.best);
+        self.point[0] = L::select(better, point[0], self.point[0]);
+        self.point[1] = L::select(better, point[1], self.point[1]);
+        self.point[2] = L::select(better, point[2], self.point[2]);
+        if TRACK {
+            self.source = L::select(better, source, self.source);
+        }
+    }
+
+    /// Takes the points of the row itself, moved up by N lanes, then down.
+    #[inline(always)]
+    fn take_moved<const TRACK: bool, const N: usize>(&mut self, y: usize, z: usize) {
+        let none = L::splat(NOWHERE);
+        let [px, py, pz] = self.point;
+        let source = self.source.up::<N>(none);
+        self.take::<TRACK>([px.up::<N>(none), py.up::<N>(none), pz.up::<N>(none)], source, y, z);
+        let [px, py, pz] = self.point;
+        let source = self.source.down::<N>(none);
+        self.take::<TRACK>([px.down::<N>(none), py.down::<N>(none), pz.down::<N>(none)], source, y, z);
+    }
+}
+
+/// Hands points along a row, in steps of 1, 2 and 4; its ninth node hands on to all.
 #[inline(always)]
-fn take_row<L: Lanes>(work: &mut Work, to: [usize; 2], from: [usize; 2]) {
-    if work.filled[from[1] * SIDE + from[0]] && work.open[to[1] * SIDE + to[0]] {
-        take::<L>(work, place(0, to[0], to[1]), place(0, from[0], from[1]), to[0], to[1]);
-        work.filled[to[1] * SIDE + to[0]] = true;
+fn along_row<L: Lanes, const TRACK: bool>(work: &mut Work, y: usize, z: usize) {
+    let mut row = Row::<L>::load::<TRACK>(work, y, z);
+    let last = place(BRICK, y, z);
+    if work.point[0][last] < NOWHERE {
+        let point =
+            [L::splat(work.point[0][last]), L::splat(work.point[1][last]), L::splat(work.point[2][last])];
+        row.take::<TRACK>(point, L::splat(work.source[last]), y, z);
+    }
+    row.take_moved::<TRACK, 1>(y, z);
+    row.take_moved::<TRACK, 2>(y, z);
+    row.take_moved::<TRACK, 4>(y, z);
+    row.store::<TRACK>(work, y, z);
+}
+
+/// Hands points from row to row, up to the last own one and back from the ninth; `row` gives y and z of each.
+#[inline(always)]
+fn sweep<L: Lanes, const TRACK: bool>(work: &mut Work, row: impl Fn(usize) -> [usize; 2]) {
+    sweep_way::<L, TRACK>(work, [0, 1, 2, 3, 4, 5, 6, 7].map(&row));
+    sweep_way::<L, TRACK>(work, [8, 7, 6, 5, 4, 3, 2, 1, 0].map(&row));
+}
+
+#[inline(always)]
+fn sweep_way<L: Lanes, const TRACK: bool>(work: &mut Work, rows: impl IntoIterator<Item = [usize; 2]>) {
+    let mut before: Option<Row<L>> = None;
+    for [y, z] in rows {
+        let at = z * SIDE + y;
+        let mut here = Row::<L>::load::<TRACK>(work, y, z);
+        if let Some(before) = before
+            && work.open[at]
+        {
+            here.take::<TRACK>(before.point, before.source, y, z);
+            here.store::<TRACK>(work, y, z);
+            work.filled[at] = true;
+        }
+        before = work.filled[at].then_some(here);
     }
 }
 
@@ -219,33 +313,9 @@ fn eight_mut(v: &mut [f32; WORK], at: usize) -> Option<&mut [f32; LANES]> {
     v[at..].first_chunk_mut()
 }
 
-/// Offers the points known at `from` to the eight nodes at `to`, which is the row y z.
 #[inline(always)]
-fn take<L: Lanes>(work: &mut Work, to: usize, from: usize, y: usize, z: usize) {
-    const X: [f32; LANES] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-    let px = L::load(eight(&work.point[0], from));
-    let py = L::load(eight(&work.point[1], from));
-    let pz = L::load(eight(&work.point[2], from));
-    let dx = px.sub(L::load(&X));
-    let dy = py.sub(L::splat(y as f32));
-    let dz = pz.sub(L::splat(z as f32));
-    let d = dx.mul(dx).add(dy.mul(dy)).add(dz.mul(dz));
-    let best = L::load(eight(&work.best, to));
-    let better = d.lt(best);
-    if L::bits(better) == 0 {
-        return;
-    }
-    let source = L::load(eight(&work.source, from));
-    keep::<L>(&mut work.best, to, better, d);
-    keep::<L>(&mut work.point[0], to, better, px);
-    keep::<L>(&mut work.point[1], to, better, py);
-    keep::<L>(&mut work.point[2], to, better, pz);
-    keep::<L>(&mut work.source, to, better, source);
-}
-
-#[inline(always)]
-fn keep<L: Lanes>(v: &mut [f32; WORK], at: usize, better: L::Mask, new: L) {
+fn put<L: Lanes>(v: &mut [f32; WORK], at: usize, new: L) {
     if let Some(lanes) = eight_mut(v, at) {
-        L::select(better, new, L::load(lanes)).store(lanes);
+        new.store(lanes);
     }
 }
