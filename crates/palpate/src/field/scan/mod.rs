@@ -3,10 +3,10 @@
 //! Based on: Mauch, Efficient algorithms for solving static Hamilton-Jacobi equations, 2003, closest point transform
 //! by scan conversion of the features' Voronoi polyhedra [mauch03].
 //! Differs: sections of the polyhedra are bounded by rectangles, slice by slice along the axis nearest the feature's
-//! normal, and every distance is that of a real point of the surface, so a node outside the polyhedron costs time but
-//! never correctness; the region of a vertex is the polar cone of its edges, clipped on the six faces of the unit
-//! cube, which holds for any valence, for saddles and for non-manifold fans; slabs of bricks are scanned apart, so
-//! threads never share a node.
+//! normal; their nodes are tested against the polyhedron's sides, eight slices at a time, and every distance is that of
+//! a real point of the surface, so a node just outside the polyhedron costs time but never correctness; the region of
+//! a vertex is the polar cone of its edges, bounded on the faces of the unit cube, which holds for any valence, for
+//! saddles and for non-manifold fans; slabs of bricks are scanned apart, so threads never share a node.
 
 mod edge;
 mod face;
@@ -231,5 +231,25 @@ fn dominant(n: DVec3) -> usize {
         1
     } else {
         2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::{Mesh, samples};
+
+    /// The kernel writes the same bits with any width of lanes.
+    #[test]
+    fn plain_and_wide_lanes_scan_the_same() {
+        let mesh = Mesh::new(samples::bumpy_sphere(20.0, 3.0, 6, 4, 1), &Default::default()).unwrap();
+        let positions: Vec<DVec3> = mesh.positions().iter().map(|p| *p + DVec3::splat(30.3)).collect();
+        let surface = Surface::new(&positions, mesh.triangles(), mesh.topology());
+        let mut slabs = [0, 1].map(|_| Slab::new([8, 8], 0..8, 4.3));
+        scan_triangles(&mut slabs[0], &surface, 0..surface.triangles.len());
+        scan_triangles_plain(&mut slabs[1], &surface, 0..surface.triangles.len());
+        assert!(slabs[0].nodes.len() > 50);
+        assert_eq!(slabs[0].slots, slabs[1].slots);
+        assert!(slabs[0].nodes == slabs[1].nodes);
     }
 }

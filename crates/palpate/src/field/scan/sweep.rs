@@ -102,6 +102,7 @@ fn growth(f: &Linear, sign: f64, count: [i32; 2]) -> f32 {
 }
 
 /// As [`sweep`], for a window of at most `TILE` nodes along both axes.
+#[expect(clippy::needless_range_loop, reason = "several arrays of lanes go side by side")]
 #[inline(always)]
 fn sweep_tile<L: Lanes, F: Feature, const H: usize>(
     slab: &mut Slab,
