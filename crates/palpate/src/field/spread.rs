@@ -176,10 +176,10 @@ fn relax_kernel<L: Lanes, const TRACK: bool>(work: &mut Work) {
             }
         }
         for z in 0..BRICK {
-            sweep::<L, TRACK>(work, |i| [i, z]);
+            sweep::<L, TRACK>(work, true, z);
         }
         for y in 0..BRICK {
-            sweep::<L, TRACK>(work, |i| [y, i]);
+            sweep::<L, TRACK>(work, false, y);
         }
         if round + 1 < ROUNDS && reached::<L>(work) {
             return;
@@ -210,9 +210,9 @@ impl<L: Lanes> Row<L> {
     #[inline(always)]
     fn store<const TRACK: bool>(self, work: &mut Work, y: usize, z: usize) {
         let at = place(0, y, z);
-        for (to, v) in work.point.iter_mut().zip(self.point) {
-            put(to, at, v);
-        }
+        put(&mut work.point[0], at, self.point[0]);
+        put(&mut work.point[1], at, self.point[1]);
+        put(&mut work.point[2], at, self.point[2]);
         put(&mut work.best, at, self.best);
         if TRACK {
             put(&mut work.source, at, self.source);
@@ -266,28 +266,37 @@ fn along_row<L: Lanes, const TRACK: bool>(work: &mut Work, y: usize, z: usize) {
     row.store::<TRACK>(work, y, z);
 }
 
-/// Hands points from row to row, up to the last own one and back from the ninth; `row` gives y and z of each.
+/// Hands points from row to row, up to the last own one and back from the ninth, along y (then `at` is z) or along z.
 #[inline(always)]
-fn sweep<L: Lanes, const TRACK: bool>(work: &mut Work, row: impl Fn(usize) -> [usize; 2]) {
-    sweep_way::<L, TRACK>(work, [0, 1, 2, 3, 4, 5, 6, 7].map(&row));
-    sweep_way::<L, TRACK>(work, [8, 7, 6, 5, 4, 3, 2, 1, 0].map(&row));
+fn sweep<L: Lanes, const TRACK: bool>(work: &mut Work, along_y: bool, at: usize) {
+    let mut before: Option<Row<L>> = None;
+    for i in 0..BRICK {
+        before = step::<L, TRACK>(work, before, if along_y { [i, at] } else { [at, i] });
+    }
+    before = None;
+    for i in 0..SIDE {
+        let i = BRICK - i;
+        before = step::<L, TRACK>(work, before, if along_y { [i, at] } else { [at, i] });
+    }
 }
 
+/// Offers row y z the points of the row before it; what it can hand on itself.
 #[inline(always)]
-fn sweep_way<L: Lanes, const TRACK: bool>(work: &mut Work, rows: impl IntoIterator<Item = [usize; 2]>) {
-    let mut before: Option<Row<L>> = None;
-    for [y, z] in rows {
-        let at = z * SIDE + y;
-        let mut here = Row::<L>::load::<TRACK>(work, y, z);
-        if let Some(before) = before
-            && work.open[at]
-        {
-            here.take::<TRACK>(before.point, before.source, y, z);
-            here.store::<TRACK>(work, y, z);
-            work.filled[at] = true;
-        }
-        before = work.filled[at].then_some(here);
+fn step<L: Lanes, const TRACK: bool>(
+    work: &mut Work,
+    before: Option<Row<L>>,
+    [y, z]: [usize; 2],
+) -> Option<Row<L>> {
+    let at = z * SIDE + y;
+    let mut here = Row::<L>::load::<TRACK>(work, y, z);
+    if let Some(before) = before
+        && work.open[at]
+    {
+        here.take::<TRACK>(before.point, before.source, y, z);
+        here.store::<TRACK>(work, y, z);
+        work.filled[at] = true;
     }
+    if work.filled[at] { Some(here) } else { None }
 }
 
 /// Whether every own node has a point.
