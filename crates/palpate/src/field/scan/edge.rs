@@ -1,5 +1,6 @@
 //! Nodes nearest to the interior of an edge.
 
+use super::group::{Fans, Group, SLICES, SMALL};
 use super::sweep::{Feature, Linear, OVERLAP, Region, Window, sweep};
 use super::{Axes, IOTA, Slab, dominant, float, floor, lanes_until};
 use crate::field::surface::Surface;
@@ -15,7 +16,8 @@ const MIN_RISE: f64 = 0.3;
 const FLAT: f64 = 1e-6;
 
 /// An edge prepared for many distances, in the order of axes of its scan.
-struct Edge {
+#[derive(Clone, Copy, Default)]
+pub(super) struct Edge {
     start: [f64; 3],
     along: [f64; 3],
     /// 1 / |along|².
@@ -40,6 +42,9 @@ impl Feature for Edge {
     }
 }
 
+/// Small wedges, until there are eight.
+pub(super) type Edges = Group<Fans, Edge, 2>;
+
 #[inline(always)]
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
@@ -49,6 +54,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 #[inline(always)]
 pub(super) fn scan_edge<L: Lanes>(
     slab: &mut Slab,
+    group: &mut Edges,
     surface: &Surface,
     v0: DVec3,
     v1: DVec3,
@@ -73,7 +79,7 @@ pub(super) fn scan_edge<L: Lanes>(
     let side = if fold < 0.0 { 1.0 } else { -1.0 };
     if fold * fold > FLAT * FLAT * inward.length_squared() || n.dot(n2) < 0.0 {
         let inward = [inward, along.cross(n2)];
-        scan_wedge::<L>(slab, v0, v1, n * side, n2 * side, inward, n + n2, t as u32);
+        scan_wedge::<L>(slab, group, v0, v1, n * side, n2 * side, inward, n + n2, t as u32);
     }
 }
 
@@ -110,6 +116,7 @@ fn edge(axes: Axes, v0: DVec3, v1: DVec3, out: DVec3, triangle: u32) -> Edge {
 #[inline(always)]
 fn scan_wedge<L: Lanes>(
     slab: &mut Slab,
+    group: &mut Edges,
     v0: DVec3,
     v1: DVec3,
     r1: DVec3,
@@ -146,6 +153,22 @@ fn scan_wedge<L: Lanes>(
     let g = [[(a[0] * ia) as f32, (a[1] * ia) as f32], [(b[0] * ib) as f32, (b[1] * ib) as f32]];
     let origin = [floor(e0[0]), floor(e0[1])];
     let at = [(e0[0] - f64::from(origin[0])) as f32, (e0[1] - f64::from(origin[1])) as f32];
+    let length = [(e1[0] - e0[0]).abs(), (e1[1] - e0[1]).abs()];
+    if length[0] < SMALL && length[1] < SMALL && w1 - w0 < SLICES {
+        let first = f64::from(w0);
+        let lane = group.lane();
+        let sections = &mut group.sections;
+        sections.height[0][lane] = (up * (first - e0[2])) as f32;
+        sections.height[1][lane] = (up * (first - e1[2])) as f32;
+        sections.rise[lane] = up as f32;
+        for i in 0..2 {
+            sections.ends[i][0][lane] = at[i];
+            sections.ends[i][1][lane] = (e1[i] - f64::from(origin[i])) as f32;
+            sections.slopes[i][0][lane] = g[0][i] * up as f32;
+            sections.slopes[i][1][lane] = g[1][i] * up as f32;
+        }
+        return group.push::<L>(slab, axes, &region, [origin[0], origin[1], w0], w1 - w0 + 1, feature);
+    }
     let along = [(e1[0] - e0[0]) as f32, (e1[1] - e0[1]) as f32];
     let slack = L::splat(slab.slack);
     let zero = L::splat(0.0);

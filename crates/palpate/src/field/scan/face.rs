@@ -1,12 +1,14 @@
 //! Nodes over the interior of a triangle.
 
+use super::group::{Group, SLICES, SMALL, Sliding};
 use super::sweep::{Feature, Linear, OVERLAP, Region, Window, sweep};
 use super::{Axes, IOTA, Slab, dominant, floor, lanes_until};
 use crate::simd::{LANES, Lanes};
 use glam::DVec3;
 
 /// A triangle whose plane's distances are the middle function of its region.
-struct Face {
+#[derive(Clone, Copy, Default)]
+pub(super) struct Face {
     triangle: u32,
 }
 
@@ -17,9 +19,12 @@ impl Feature for Face {
     }
 }
 
+/// Small prisms, until there are eight.
+pub(super) type Faces = Group<Sliding, Face, 3>;
+
 /// Nodes over the interior of a triangle: its prism along ±n.
 #[inline(always)]
-pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, corners: [DVec3; 3], n: DVec3, t: u32) {
+pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, group: &mut Faces, corners: [DVec3; 3], n: DVec3, t: u32) {
     let axes = Axes::along(dominant(n));
     let p = [axes.turn(corners[0]), axes.turn(corners[1]), axes.turn(corners[2])];
     let n = axes.turn(n);
@@ -47,6 +52,19 @@ pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, corners: [DVec3; 3], n: DVec3
     let face = Face { triangle: t };
     let (umin, umax) = min_max(a[0][0], a[1][0], a[2][0]);
     let (vmin, vmax) = min_max(a[0][1], a[1][1], a[2][1]);
+    if umax - umin < SMALL && vmax - vmin < SMALL && w1 - w0 < SLICES {
+        let (u, v) = (umin + f64::from(w0) * g[0] - OVERLAP, vmin + f64::from(w0) * g[1] - OVERLAP);
+        let origin = [floor(u), floor(v), w0];
+        let lane = group.lane();
+        let sections = &mut group.sections;
+        sections.low[0][lane] = (u - f64::from(origin[0])) as f32;
+        sections.low[1][lane] = (v - f64::from(origin[1])) as f32;
+        sections.step[0][lane] = g[0] as f32;
+        sections.step[1][lane] = g[1] as f32;
+        sections.size[0][lane] = (umax - umin + 2.0 * OVERLAP) as f32;
+        sections.size[1][lane] = (vmax - vmin + 2.0 * OVERLAP) as f32;
+        return group.push::<L>(slab, axes, &region, origin, w1 - w0 + 1, face);
+    }
     let count = [floor(umax - umin + 2.0 * OVERLAP) + 1, floor(vmax - vmin + 2.0 * OVERLAP) + 1];
     let mut base = w0;
     while base <= w1 {

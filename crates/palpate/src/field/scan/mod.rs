@@ -10,6 +10,7 @@
 
 mod edge;
 mod face;
+mod group;
 mod sweep;
 mod vertex;
 
@@ -17,8 +18,8 @@ use super::bvh::Bvh;
 use super::cone::Cone;
 use super::surface::Surface;
 use crate::simd::{LANES, Lanes, dispatch};
-use edge::scan_edge;
-use face::scan_face;
+use edge::{Edges, scan_edge};
+use face::{Faces, scan_face};
 use glam::DVec3;
 use vertex::scan_cone;
 
@@ -177,16 +178,19 @@ dispatch! {
 
 #[inline(always)]
 fn scan_kernel<L: Lanes>(slab: &mut Slab, surface: &Surface, range: core::ops::Range<usize>) {
+    let (mut faces, mut edges) = (Faces::new(), Edges::new());
     for t in range {
         let [a, b, c] = surface.corners_of(t);
         if slab.reaches(a.z.min(b.z).min(c.z), a.z.max(b.z).max(c.z)) {
             let n = surface.normals[t];
-            scan_face::<L>(slab, [a, b, c], n, t as u32);
+            scan_face::<L>(slab, &mut faces, [a, b, c], n, t as u32);
             for (e, [v0, v1]) in [[a, b], [b, c], [c, a]].into_iter().enumerate() {
-                scan_edge::<L>(slab, surface, v0, v1, n, t, e);
+                scan_edge::<L>(slab, &mut edges, surface, v0, v1, n, t, e);
             }
         }
     }
+    faces.flush::<L>(slab);
+    edges.flush::<L>(slab);
 }
 
 /// What the coordinates of `cells` cells along `axis`, whose numbers are `stride` apart, add to addresses.
