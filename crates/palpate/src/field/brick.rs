@@ -19,8 +19,8 @@ pub(crate) fn own(at: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Band {
     pub(crate) slabs: Vec<Slab>,
-    /// Brick layers a slab holds.
-    pub(crate) layers: usize,
+    /// For each layer of bricks its slab, and its place in there.
+    pub(crate) layers: Vec<[u32; 2]>,
     /// Cells along each axis, one ghost layer at the upper end included.
     pub(crate) cells: [usize; 3],
 }
@@ -32,8 +32,9 @@ impl Band {
         if (0..3).any(|i| c[i] >= self.cells[i]) {
             return None;
         }
-        let slab = &self.slabs[c[2] / self.layers];
-        let slot = slab.slots[((c[2] % self.layers) * self.cells[1] + c[1]) * self.cells[0] + c[0]];
+        let [slab, layer] = self.layers[c[2]];
+        let slab = &self.slabs[slab as usize];
+        let slot = slab.slots[(layer as usize * self.cells[1] + c[1]) * self.cells[0] + c[0]];
         (slot != NONE).then(|| &slab.nodes[slot as usize])
     }
 

@@ -23,8 +23,9 @@ use crate::progress::{Progress, Silent};
 use core::sync::atomic::{AtomicU32, Ordering};
 use glam::DVec3;
 
-/// Brick layers scanned together by one thread. Fewer: features are set up more often. More: less parallel.
-const SLAB_LAYERS: usize = 4;
+/// Brick layers scanned together where there are enough for all threads. Fewer: features that reach several slabs are
+/// set up more often. More: coarser progress.
+const SLAB_LAYERS: usize = 16;
 /// How much farther than the band nodes are exact [voxels]. With the diagonal of a voxel, √3, no sample of the band would
 /// touch another node; a little less saves bricks, and such a node has a weight below [`FAR_WEIGHT`].
 const EXACT_MARGIN: f64 = 1.45;
@@ -226,18 +227,37 @@ fn scan(
     progress: &dyn Progress,
 ) -> Band {
     let cells = lattice.cells.map(|c| c as usize + 1);
-    let slabs = cells[2].div_ceil(SLAB_LAYERS);
-    progress.stage("band", slabs as u64);
-    let slabs = par::map(slabs, |s| {
-        let layers = s * SLAB_LAYERS..((s + 1) * SLAB_LAYERS).min(cells[2]);
-        let mut slab = Slab::new([cells[0], cells[1]], layers, half_width);
+    let cuts = cut(&bvh.layers(cells[2], BRICK as f32), par::threads());
+    progress.stage("band", cuts.len() as u64);
+    let slabs = par::map(cuts.len(), |s| {
+        let mut slab = Slab::new([cells[0], cells[1]], cuts[s].clone(), half_width);
         if !progress.cancelled() {
             slab.scan(surface, bvh, cones);
         }
         progress.advance(1);
         slab
     });
-    Band { slabs, layers: SLAB_LAYERS, cells }
+    let places = cuts.iter().enumerate().flat_map(|(s, c)| (0..c.len()).map(move |l| [s as u32, l as u32]));
+    Band { slabs, layers: places.collect(), cells }
+}
+
+/// Layers cut into slabs of about equal weight, one for each thread, more where layers are many. What is found does not
+/// depend on the cuts.
+fn cut(weights: &[usize], threads: usize) -> Vec<core::ops::Range<usize>> {
+    let parts = threads.max(weights.len().div_ceil(SLAB_LAYERS)).min(weights.len()).max(1);
+    let total: usize = weights.iter().sum();
+    let mut out = Vec::with_capacity(parts);
+    let (mut start, mut sum) = (0, 0);
+    for (layer, weight) in weights.iter().enumerate() {
+        sum += weight;
+        // Half a layer's weight decides on which side of a cut it is better placed.
+        let due = (2 * sum + weights.get(layer + 1).unwrap_or(&0)) * parts >= 2 * total * (out.len() + 1);
+        if layer + 1 == weights.len() || (due && out.len() + 1 < parts) {
+            out.push(start..layer + 1);
+            start = layer + 1;
+        }
+    }
+    out
 }
 
 /// Which 4³ blocks of nodes may hold the surface, two to a cell along each axis, x fastest.
@@ -426,6 +446,23 @@ fn from_source(
 mod tests {
     use super::*;
     use crate::mesh::samples;
+
+    #[test]
+    fn cuts_cover_all_layers_in_about_equal_parts() {
+        assert_eq!(cut(&[1; 8], 2), [0..4, 4..8]);
+        assert_eq!(cut(&[0, 0, 9, 1, 1, 1, 1, 1], 2), [0..3, 3..8]);
+        assert_eq!(cut(&[5], 4), [0..1]);
+        assert_eq!(cut(&[0; 3], 2).last().map(|c| c.end), Some(3));
+        for threads in 1..9 {
+            for layers in 1..70 {
+                let weights: Vec<usize> = (0..layers).map(|l| l * 7 % 11).collect();
+                let cuts = cut(&weights, threads);
+                assert!(cuts.iter().all(|c| !c.is_empty()) && cuts[0].start == 0);
+                assert!(cuts.windows(2).all(|w| w[0].end == w[1].start));
+                assert_eq!(cuts[cuts.len() - 1].end, layers);
+            }
+        }
+    }
 
     /// Every node of the band holds the distance that a search of the whole surface finds, and no other node holds one.
     #[test]

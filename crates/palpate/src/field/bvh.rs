@@ -82,6 +82,18 @@ impl Bvh {
         }
     }
 
+    /// About how many blocks of triangles there are in each of `count` layers, `height` voxels each, along z.
+    pub(crate) fn layers(&self, count: usize, height: f32) -> Vec<usize> {
+        let mut out = vec![0; count];
+        for boxes in &self.levels[0] {
+            for lane in (0..WIDTH).filter(|l| boxes[0][*l].is_finite()) {
+                let middle = 0.5 * (boxes[2][lane] + boxes[5][lane]) / height;
+                out[(middle as usize).min(count - 1)] += 1;
+            }
+        }
+        out
+    }
+
     /// Number of blocks of triangles.
     pub(crate) fn block_count(&self) -> usize {
         self.blocks.len()
