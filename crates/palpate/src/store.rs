@@ -76,6 +76,31 @@ impl fmt::Debug for Bytes {
     }
 }
 
+/// Smallest memory for which large pages are asked [bytes]: two of them.
+const LARGE: usize = 4 << 20;
+
+/// Asks the system to back all of `vector`'s memory, used or not yet, with large pages: hundreds of times fewer faults when it
+/// is first written, and fewer misses when it is read in no order. A wish only, and only known to Linux.
+pub(crate) fn prefer_large_pages<T>(vector: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096;
+        let bytes = vector.capacity() * size_of::<T>();
+        if bytes < LARGE {
+            return;
+        }
+        let start = vector.as_mut_ptr().cast::<u8>();
+        let skip = start.align_offset(PAGE);
+        if let Some(len) = bytes.checked_sub(skip) {
+            // SAFETY: the range starts and ends inside the vector's own allocation, and the advice changes how that
+            // memory is paged, never what it holds. A refusal is no fault.
+            unsafe { libc::madvise(start.add(skip).cast(), len, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (vector, LARGE);
+}
+
 /// A slice of numbers that owns a vector, or keeps the file alive that it lies in. Cloning shares the memory.
 ///
 /// Reading takes no branch: the slice is kept beside its owner.

@@ -20,6 +20,7 @@ use crate::math::Aabb;
 use crate::mesh::{Closed, Hole, HoleOutcome, Mesh};
 use crate::par;
 use crate::progress::{Progress, Silent};
+use crate::store::prefer_large_pages;
 use core::sync::atomic::{AtomicU32, Ordering};
 use glam::DVec3;
 
@@ -112,6 +113,7 @@ fn from_mesh(
     stop()?;
     let bricks = refined.cells.len();
     let mut values = vec![0.0f32; corners.len() + bricks * NODES];
+    prefer_large_pages(&mut values);
     let nodes = &mut values[corners.len()..];
     let mut triangles = vec![NONE; if params.keep_triangles { bricks * NODES } else { 0 }];
     let half_width = half_width as f32;
@@ -227,10 +229,14 @@ fn scan(
     progress: &dyn Progress,
 ) -> Band {
     let cells = lattice.cells.map(|c| c as usize + 1);
-    let cuts = cut(&bvh.layers(cells[2], BRICK as f32), par::threads());
+    let weights = bvh.layers(cells[2], BRICK as f32);
+    let cuts = cut(&weights, par::threads());
+    let bricks = bricks_met(surface.area(), half_width) * 1.2 / weights.iter().sum::<usize>().max(1) as f64;
     progress.stage("band", cuts.len() as u64);
     let slabs = par::map(cuts.len(), |s| {
+        let weight: usize = weights[cuts[s].clone()].iter().sum();
         let mut slab = Slab::new([cells[0], cells[1]], cuts[s].clone(), half_width);
+        slab.reserve((bricks * weight as f64) as usize);
         if !progress.cancelled() {
             slab.scan(surface, bvh, cones);
         }
@@ -368,6 +374,11 @@ fn check_index(refined: &Refined, lattice: &Lattice) -> Result<(), FieldError> {
     Ok(())
 }
 
+/// Bricks that a plane of this area [voxels²] meets with its band, on average over directions.
+fn bricks_met(area: f64, half_width: f64) -> f64 {
+    area * (2.0 * half_width + 1.5 * BRICK as f64) / OWNED as f64
+}
+
 /// Refuses a field that would surely be larger than allowed, before any work is done.
 fn check_memory(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> Result<(), FieldError> {
     let Some(allowed) = params.max_memory else { return Ok(()) };
@@ -379,10 +390,8 @@ fn check_memory(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> Result<
             0.5 * (b - a).cross(c - a).length()
         })
         .sum();
-    // Bricks that a plane of that area meets with its band, on average over directions.
-    let thickness = 2.0 * (params.band + EXACT_MARGIN) + 1.5 * BRICK as f64;
-    let bricks =
-        (area / (lattice.voxel * lattice.voxel) * thickness / 512.0).min(lattice.cell_count() as f64);
+    let met = bricks_met(area / (lattice.voxel * lattice.voxel), params.band + EXACT_MARGIN);
+    let bricks = met.min(lattice.cell_count() as f64);
     let needed = bricks * NODES as f64 * node
         + lattice.corner_count() as f64 * 4.0
         + lattice.cell_count() as f64 * 4.0;

@@ -99,6 +99,16 @@ impl Surface {
         self.sheet.get(t).is_some_and(|s| *s)
     }
 
+    /// About the area of all triangles, from a few thousand of them [voxels²].
+    pub(crate) fn area(&self) -> f64 {
+        let step = self.triangles.len().div_ceil(4096).max(1);
+        let areas = (0..self.triangles.len()).step_by(step).map(|t| {
+            let [a, b, c] = self.corners_of(t);
+            0.5 * (b - a).cross(c - a).length()
+        });
+        areas.sum::<f64>() * step as f64
+    }
+
     /// The three corners of triangle `t` [voxels].
     #[inline]
     pub(crate) fn corners_of(&self, t: usize) -> [DVec3; 3] {

@@ -18,6 +18,7 @@ use super::bvh::Bvh;
 use super::cone::Cone;
 use super::surface::Surface;
 use crate::simd::{LANES, Lanes, dispatch};
+use crate::store::prefer_large_pages;
 use edge::{Edges, scan_edge};
 use face::{Faces, scan_face};
 use glam::DVec3;
@@ -119,6 +120,12 @@ impl Slab {
             band,
             slack: 1e-3 + 2e-6 * largest as f32,
         }
+    }
+
+    /// Makes room for about so many bricks, at most one a cell.
+    pub(crate) fn reserve(&mut self, bricks: usize) {
+        self.nodes.reserve_exact(bricks.min(self.slots.len()));
+        prefer_large_pages(&mut self.nodes);
     }
 
     /// Writes a candidate to the node at `address`.
