@@ -11,14 +11,21 @@ use crate::par;
 /// Brick layers that are fitted by one thread, from the lowest brick up: a brick only reads from later ones.
 const GROUP: usize = 4;
 
+/// Distance between nodes, of which a cell has [`BRICK`] along its edge.
+const STEP: f32 = 1.0 / BRICK as f32;
+
 /// What nodes take that no brick owns, or that the background decides.
 pub(crate) trait Rest<T>: Sync {
     /// What the background knows of a cell.
     type Cell;
     /// Looks up a cell.
     fn cell(&self, cell: [usize; 3]) -> Self::Cell;
-    /// The background's value at node `n` of a cell.
-    fn background(&self, cell: &Self::Cell, n: [usize; 3]) -> T;
+    /// What the background knows of row y z of a cell.
+    type Row;
+    /// Looks up a row.
+    fn row(&self, cell: &Self::Cell, y: usize, z: usize) -> Self::Row;
+    /// The background's value at node `x` of a row.
+    fn background(&self, row: &Self::Row, x: usize) -> T;
     /// The value of grid node `n`, on the upper border of the grid, if it is known.
     fn border(&self, n: [usize; 3]) -> Option<T>;
 }
@@ -108,15 +115,16 @@ fn complete<'a, T: Copy + 'a>(
         let found = (from != NONE && !is_open).then(|| owner(from as usize));
         for z in SPANS[side[2]].0..SPANS[side[2]].1 {
             for y in SPANS[side[1]].0..SPANS[side[1]].1 {
+                let row = rest.row(&known, y, z);
                 for x in SPANS[side[0]].0..SPANS[side[0]].1 {
                     brick[(z * SIDE + y) * SIDE + x] = if let Some(found) = &found {
                         found.nodes[(z & 7) * found.plane + (y & 7) * found.row + (x & 7)]
                     } else if is_open {
-                        rest.background(&known, [x, y, z])
+                        rest.background(&row, x)
                     } else {
                         // The upper border of the grid.
                         let node = [place[0] * BRICK + x, place[1] * BRICK + y, place[2] * BRICK + z];
-                        rest.border(node).unwrap_or_else(|| rest.background(&known, [x, y, z]))
+                        rest.border(node).unwrap_or_else(|| rest.background(&row, x))
                     };
                 }
             }
@@ -150,9 +158,18 @@ impl<B: Fn([usize; 3]) -> Option<f32> + Sync> Rest<f32> for Distances<'_, B> {
         corners_of(self.corners, self.lattice, cell)
     }
 
+    type Row = [f32; 2];
+
+    /// The ends of the row. Exact at the corners, and the same from both cells at a face.
     #[inline(always)]
-    fn background(&self, corners: &[f32; 8], n: [usize; 3]) -> f32 {
-        interpolate(corners, n)
+    fn row(&self, c: &[f32; 8], y: usize, z: usize) -> [f32; 2] {
+        let (y, z) = (y as f32 * STEP, z as f32 * STEP);
+        [lerp(lerp(c[0], c[2], y), lerp(c[4], c[6], y), z), lerp(lerp(c[1], c[3], y), lerp(c[5], c[7], y), z)]
+    }
+
+    #[inline(always)]
+    fn background(&self, ends: &[f32; 2], x: usize) -> f32 {
+        lerp(ends[0], ends[1], x as f32 * STEP)
     }
 
     fn border(&self, n: [usize; 3]) -> Option<f32> {
@@ -171,23 +188,17 @@ impl<B: Fn([usize; 3]) -> Option<u32> + Sync> Rest<u32> for Triangles<B> {
 
     fn cell(&self, _: [usize; 3]) {}
 
-    fn background(&self, (): &(), _: [usize; 3]) -> u32 {
+    type Row = ();
+
+    fn row(&self, (): &(), _: usize, _: usize) {}
+
+    fn background(&self, (): &(), _: usize) -> u32 {
         NONE
     }
 
     fn border(&self, n: [usize; 3]) -> Option<u32> {
         (self.border)(n)
     }
-}
-
-/// The background's trilinear value at node `n` of a cell with these corner values, exact at the corners.
-#[inline(always)]
-fn interpolate(c: &[f32; 8], n: [usize; 3]) -> f32 {
-    const STEP: f32 = 1.0 / BRICK as f32;
-    let (x, y, z) = (n[0] as f32 * STEP, n[1] as f32 * STEP, n[2] as f32 * STEP);
-    let near = lerp(lerp(c[0], c[1], x), lerp(c[2], c[3], x), y);
-    let far = lerp(lerp(c[4], c[5], x), lerp(c[6], c[7], x), y);
-    lerp(near, far, z)
 }
 
 #[inline(always)]

@@ -2,6 +2,7 @@
 
 use super::lattice::Lattice;
 use super::scan::{BRICK, EMPTY, NONE, OWNED, Slab, unpack};
+use crate::par;
 use glam::DVec3;
 
 /// Nodes along the edge of a stored brick, both faces included.
@@ -58,21 +59,28 @@ impl Refined {
     /// Cells whose closed cube holds a node of the band: then no sample inside the band touches an inexact node.
     pub(crate) fn find(band: &Band, lattice: &Lattice) -> Self {
         let dims = lattice.cells.map(|c| c as usize);
-        let mut marks = vec![false; lattice.cell_count()];
-        for k in 0..band.cells[2] {
+        // Layer by layer, what each brick of the band reaches; then all marks.
+        let layers = par::map(band.cells[2], |k| {
+            let mut found = Vec::new();
             for j in 0..band.cells[1] {
                 for i in 0..band.cells[0] {
-                    let Some(nodes) = band.owned([i, j, k]) else { continue };
-                    for (o, reaches) in lower_neighbours(nodes).into_iter().enumerate() {
-                        let o = [o & 1, o >> 1 & 1, o >> 2];
-                        if !reaches || i < o[0] || j < o[1] || k < o[2] {
-                            continue;
-                        }
-                        let c = [i - o[0], j - o[1], k - o[2]];
-                        if c[0] < dims[0] && c[1] < dims[1] && c[2] < dims[2] {
-                            marks[(c[2] * dims[1] + c[1]) * dims[0] + c[0]] = true;
-                        }
+                    if let Some(nodes) = band.owned([i, j, k]) {
+                        found.push(([i, j, k], lower_neighbours(nodes)));
                     }
+                }
+            }
+            found
+        });
+        let mut marks = vec![false; lattice.cell_count()];
+        for (cell, reaches) in layers.into_iter().flatten() {
+            for (o, _) in reaches.into_iter().enumerate().filter(|(_, reaches)| *reaches) {
+                let o = [o & 1, o >> 1 & 1, o >> 2];
+                if cell[0] < o[0] || cell[1] < o[1] || cell[2] < o[2] {
+                    continue;
+                }
+                let c = [cell[0] - o[0], cell[1] - o[1], cell[2] - o[2]];
+                if c[0] < dims[0] && c[1] < dims[1] && c[2] < dims[2] {
+                    marks[(c[2] * dims[1] + c[1]) * dims[0] + c[0]] = true;
                 }
             }
         }

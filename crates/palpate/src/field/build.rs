@@ -29,9 +29,9 @@ use glam::DVec3;
 const SLAB_LAYERS: usize = 16;
 /// How much farther than the band nodes are exact [voxels]. With the diagonal of a voxel, √3, no sample of the band would
 /// touch another node; a little less saves bricks, and such a node has a weight below [`FAR_WEIGHT`].
-const EXACT_MARGIN: f64 = 1.45;
-/// Largest weight, over all nodes together, of nodes farther than [`EXACT_MARGIN`] from a sample: for three equal
-/// coordinates a = 1.45/√3 it is (1 − a)³ = 0.0044.
+const EXACT_MARGIN: f64 = 1.38;
+/// Largest weight, over all nodes together, of nodes farther than [`EXACT_MARGIN`] from a sample: 0.0083 where three
+/// coordinates are equal, a = 1.38/√3 and (1 − a)³.
 const FAR_WEIGHT: f64 = 0.01;
 /// Half the diagonal of a unit cube: what trilinear interpolation of a 1-Lipschitz function can miss.
 const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
