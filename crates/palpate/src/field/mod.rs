@@ -1,6 +1,6 @@
 //! Signed distance fields: exact in a narrow band around the surface, smooth and bounded everywhere else.
 //!
-//! A field is a background grid of exact distances, one node every 8 voxels, refined by bricks of 9³ nodes wherever
+//! A field is a background grid of distances, one node every 8 voxels, refined by bricks of 9³ nodes wherever
 //! the surface is near. Inside the band every node is the exact distance to the closest triangle; between nodes the
 //! field is trilinear and continuous, also across the border of bricks.
 
