@@ -2,7 +2,7 @@
 
 use super::group::{Fans, Group, SLICES, SMALL};
 use super::sweep::{Feature, Linear, OVERLAP, Region, Window, sweep};
-use super::{Axes, IOTA, Slab, dominant, float, floor, lanes_until};
+use super::{Axes, IOTA, Slab, dominant, float, floor};
 use crate::field::surface::Surface;
 use crate::mesh::Topology;
 use crate::simd::{LANES, Lanes};
@@ -138,14 +138,8 @@ fn scan_wedge<L: Lanes>(
     // square, (1 + cos)/2.
     let rise = (a[2].abs().max(b[2].abs()) * 2.0 / (1.0 + dot(a, b))).min(1.0);
     let reach = slab.band * rise + OVERLAP;
-    let (w0, w1) = if up > 0.0 {
-        slab.clip(axes.w, low - OVERLAP, high + reach)
-    } else {
-        slab.clip(axes.w, low - reach, high + OVERLAP)
-    };
-    if w0 > w1 {
-        return;
-    }
+    let (below, above) = if up > 0.0 { (OVERLAP, reach) } else { (reach, OVERLAP) };
+    let Some(slices) = slab.slices(axes.w, low - below, high + above) else { return };
     let region = wedge(axes, v0, v1, inward);
     let feature = edge(axes, v0, v1, out, t);
     let (ia, ib) = (1.0 / a[2], 1.0 / b[2]);
@@ -154,8 +148,8 @@ fn scan_wedge<L: Lanes>(
     let origin = [floor(e0[0]), floor(e0[1])];
     let at = [(e0[0] - f64::from(origin[0])) as f32, (e0[1] - f64::from(origin[1])) as f32];
     let length = [(e1[0] - e0[0]).abs(), (e1[1] - e0[1]).abs()];
-    if length[0] < SMALL && length[1] < SMALL && w1 - w0 < SLICES {
-        let first = f64::from(w0);
+    if length[0] < SMALL && length[1] < SMALL && slices.last - slices.first < SLICES {
+        let first = f64::from(slices.first);
         let lane = group.lane();
         let sections = &mut group.sections;
         sections.height[0][lane] = (up * (first - e0[2])) as f32;
@@ -167,13 +161,14 @@ fn scan_wedge<L: Lanes>(
             sections.slopes[i][0][lane] = g[0][i] * up as f32;
             sections.slopes[i][1][lane] = g[1][i] * up as f32;
         }
-        return group.push::<L>(slab, axes, &region, [origin[0], origin[1], w0], w1 - w0 + 1, feature);
+        let origin = [origin[0], origin[1], slices.first];
+        return group.push::<L>(slab, axes, &region, origin, slices, feature);
     }
     let along = [(e1[0] - e0[0]) as f32, (e1[1] - e0[1]) as f32];
     let slack = L::splat(slab.slack);
     let zero = L::splat(0.0);
-    let mut base = w0;
-    while base <= w1 {
+    let (mut base, last) = slices.blocks();
+    while base <= last {
         // Heights over both ends. Under an end the section stops where the slice crosses the edge.
         let iota = L::load(&IOTA);
         let h0 = iota.add(L::splat((f64::from(base) - e0[2]) as f32));
@@ -186,7 +181,7 @@ fn scan_wedge<L: Lanes>(
         // ceil(x) = −floor(−x)
         let (cu, cv) = (zero.sub(slack.sub(lu).floor()), zero.sub(slack.sub(lv).floor()));
         let (nu, nv) = (hu.add(slack).floor().sub(cu), hv.add(slack).floor().sub(cv));
-        let live = L::bits(L::and(nu.ge(zero), nv.ge(zero))) & lanes_until(base, w1);
+        let live = L::bits(L::and(nu.ge(zero), nv.ge(zero))) & slices.lanes(base);
         if live != 0 {
             let count = [largest(nu, live) + 1, largest(nv, live) + 1];
             let origin = [origin[0], origin[1], base];
@@ -238,16 +233,16 @@ fn scan_edge_box<L: Lanes>(slab: &mut Slab, v0: DVec3, v1: DVec3, inward: [DVec3
     let axes = Axes::along(2);
     let reach = slab.band + OVERLAP;
     let (low, high) = (v0.min(v1) - reach, v0.max(v1) + reach);
-    let (w0, w1) = slab.clip(2, low.z, high.z);
+    let Some(slices) = slab.slices(2, low.z, high.z) else { return };
     let region = wedge(axes, v0, v1, inward);
     let feature = edge(axes, v0, v1, out, t);
     let origin = [floor(low.x), floor(low.y)];
     let count = [floor(high.x) - origin[0] + 1, floor(high.y) - origin[1] + 1];
     let corner = [L::splat(0.0); 2];
-    let mut base = w0;
-    while base <= w1 {
+    let (mut base, last) = slices.blocks();
+    while base <= last {
         let origin = [origin[0], origin[1], base];
-        sweep(slab, axes, &region, &Window { origin, corner, count, live: lanes_until(base, w1) }, &feature);
+        sweep(slab, axes, &region, &Window { origin, corner, count, live: slices.lanes(base) }, &feature);
         base += LANES as i32;
     }
 }

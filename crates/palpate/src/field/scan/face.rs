@@ -2,7 +2,7 @@
 
 use super::group::{Group, SLICES, SMALL, Sliding};
 use super::sweep::{Feature, Linear, OVERLAP, Region, Window, sweep};
-use super::{Axes, IOTA, Slab, dominant, floor, lanes_until};
+use super::{Axes, IOTA, Slab, dominant, floor};
 use crate::simd::{LANES, Lanes};
 use glam::DVec3;
 
@@ -30,10 +30,7 @@ pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, group: &mut Faces, corners: [
     let n = axes.turn(n);
     let (wmin, wmax) = min_max(p[0][2], p[1][2], p[2][2]);
     let reach = slab.band * n[2].abs() + OVERLAP;
-    let (w0, w1) = slab.clip(axes.w, wmin - reach, wmax + reach);
-    if w0 > w1 {
-        return;
-    }
+    let Some(slices) = slab.slices(axes.w, wmin - reach, wmax + reach) else { return };
     // Slide along n into the plane w = 0: all sections of the prism are the same triangle, moved.
     let inverse = 1.0 / n[2];
     let g = [n[0] * inverse, n[1] * inverse];
@@ -52,9 +49,10 @@ pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, group: &mut Faces, corners: [
     let face = Face { triangle: t };
     let (umin, umax) = min_max(a[0][0], a[1][0], a[2][0]);
     let (vmin, vmax) = min_max(a[0][1], a[1][1], a[2][1]);
-    if umax - umin < SMALL && vmax - vmin < SMALL && w1 - w0 < SLICES {
-        let (u, v) = (umin + f64::from(w0) * g[0] - OVERLAP, vmin + f64::from(w0) * g[1] - OVERLAP);
-        let origin = [floor(u), floor(v), w0];
+    if umax - umin < SMALL && vmax - vmin < SMALL && slices.last - slices.first < SLICES {
+        let w = f64::from(slices.first);
+        let (u, v) = (umin + w * g[0] - OVERLAP, vmin + w * g[1] - OVERLAP);
+        let origin = [floor(u), floor(v), slices.first];
         let lane = group.lane();
         let sections = &mut group.sections;
         sections.low[0][lane] = (u - f64::from(origin[0])) as f32;
@@ -63,11 +61,11 @@ pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, group: &mut Faces, corners: [
         sections.step[1][lane] = g[1] as f32;
         sections.size[0][lane] = (umax - umin + 2.0 * OVERLAP) as f32;
         sections.size[1][lane] = (vmax - vmin + 2.0 * OVERLAP) as f32;
-        return group.push::<L>(slab, axes, &region, origin, w1 - w0 + 1, face);
+        return group.push::<L>(slab, axes, &region, origin, slices, face);
     }
     let count = [floor(umax - umin + 2.0 * OVERLAP) + 1, floor(vmax - vmin + 2.0 * OVERLAP) + 1];
-    let mut base = w0;
-    while base <= w1 {
+    let (mut base, last) = slices.blocks();
+    while base <= last {
         let w = f64::from(base);
         let (u, v) = (umin + w * g[0] - OVERLAP, vmin + w * g[1] - OVERLAP);
         let origin = [floor(u), floor(v), base];
@@ -75,7 +73,7 @@ pub(super) fn scan_face<L: Lanes>(slab: &mut Slab, group: &mut Faces, corners: [
             first_whole::<L>(u - f64::from(origin[0]), g[0]),
             first_whole::<L>(v - f64::from(origin[1]), g[1]),
         ];
-        sweep(slab, axes, &region, &Window { origin, corner, count, live: lanes_until(base, w1) }, &face);
+        sweep(slab, axes, &region, &Window { origin, corner, count, live: slices.lanes(base) }, &face);
         base += LANES as i32;
     }
 }

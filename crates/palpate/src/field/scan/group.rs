@@ -4,7 +4,7 @@
 //! region (see [`super::sweep`]) would mostly be empty.
 
 use super::sweep::{Feature, Linear, OVERLAP, Region};
-use super::{Axes, Slab, float};
+use super::{Axes, Slab, Slices, float};
 use crate::simd::{LANES, Lanes};
 
 /// Largest section of a grouped region along u and v [voxels]. Above it, slices as lanes are as good.
@@ -27,8 +27,9 @@ pub(super) struct Group<S, F, const H: usize> {
     half: [[Column; 4]; H],
     middle: [Column; 4],
     width: Column,
-    /// Number of slices.
-    slices: Column,
+    /// First slice in the slab, and one past the last, counted from the region's first.
+    from: Column,
+    end: Column,
     /// First node, counted from the first of the slab; wraps around below zero.
     origin: [[u32; 3]; LANES],
     axes: [Axes; LANES],
@@ -46,7 +47,8 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
             half: [[[0.0; LANES]; 4]; H],
             middle: [[0.0; LANES]; 4],
             width: [0.0; LANES],
-            slices: [0.0; LANES],
+            from: [0.0; LANES],
+            end: [0.0; LANES],
             origin: [[0; 3]; LANES],
             axes: [Axes::along(0); LANES],
             features: [F::default(); LANES],
@@ -61,7 +63,8 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
         self.len % LANES
     }
 
-    /// Adds a region of `slices` slices from node `origin` on, whose sections have been set. Writes all when full.
+    /// Adds a region whose sections have been set, relative to node `origin` in the first of its slices. Writes all
+    /// when full.
     #[inline(always)]
     pub(super) fn push<L: Lanes>(
         &mut self,
@@ -69,7 +72,7 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
         axes: Axes,
         region: &Region<H>,
         origin: [i32; 3],
-        slices: i32,
+        slices: Slices,
         feature: F,
     ) {
         let lane = self.lane();
@@ -78,7 +81,8 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
         }
         set(&mut self.middle, lane, &region.middle, origin);
         self.width[lane] = region.width as f32;
-        self.slices[lane] = slices as f32;
+        self.from[lane] = (slices.from - slices.first) as f32;
+        self.end[lane] = (slices.to - slices.first + 1) as f32;
         self.origin[lane] = [
             origin[0].wrapping_sub(slab.first[axes.u]) as u32,
             origin[1].wrapping_sub(slab.first[axes.v]) as u32,
@@ -86,7 +90,7 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
         ];
         self.axes[lane] = axes;
         self.features[lane] = feature;
-        self.most = self.most.max(slices);
+        self.most = self.most.max(slices.to - slices.first + 1);
         self.len += 1;
         if self.len == LANES {
             self.flush::<L>(slab);
@@ -99,7 +103,7 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
         for i in 0..self.most {
             self.slice::<L>(slab, i);
         }
-        self.slices = [0.0; LANES];
+        self.end = [0.0; LANES];
         (self.len, self.most) = (0, 0);
     }
 
@@ -110,7 +114,8 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
         // ceil(x) = −floor(−x)
         let corner = [zero.sub(zero.sub(low[0]).floor()), zero.sub(zero.sub(low[1]).floor())];
         let (nu, nv) = (high[0].floor().sub(corner[0]), high[1].floor().sub(corner[1]));
-        let live = L::and(L::and(nu.ge(zero), nv.ge(zero)), i.lt(L::load(&self.slices)));
+        let inside = L::and(i.ge(L::load(&self.from)), i.lt(L::load(&self.end)));
+        let live = L::and(L::and(nu.ge(zero), nv.ge(zero)), inside);
         if L::bits(live) == 0 {
             return;
         }

@@ -158,6 +158,14 @@ impl Slab {
         (ceil(low).max(self.first[axis]), floor(high).min(self.end[axis] - 1))
     }
 
+    /// Slices between `low` and `high` along `axis`, if any is in the slab.
+    #[inline(always)]
+    fn slices(&self, axis: usize, low: f64, high: f64) -> Option<Slices> {
+        let (first, last) = (ceil(low), floor(high));
+        let (from, to) = (first.max(self.first[axis]), last.min(self.end[axis] - 1));
+        if from <= to { Some(Slices { first, last, from, to }) } else { None }
+    }
+
     /// Whether something between `low` and `high` along z reaches into the slab with its band.
     #[inline(always)]
     fn reaches(&self, low: f64, high: f64) -> bool {
@@ -205,11 +213,29 @@ fn addresses(axis: usize, cells: usize, stride: usize) -> Vec<usize> {
     (0..cells * BRICK).map(|c| (c / BRICK) * stride * OWNED + ((c % BRICK) << (3 * axis))).collect()
 }
 
-/// The lanes of a block that starts at slice `base` and ends with slice `last`.
-#[inline(always)]
-fn lanes_until(base: i32, last: i32) -> u32 {
-    let n = (last - base + 1).min(LANES as i32);
-    (1u32 << n) - 1
+/// Slices of a feature: those it reaches, and those of them in the slab. Blocks are counted from the first it reaches, so that
+/// what rounding does to a node does not depend on how the grid is cut into slabs.
+#[derive(Clone, Copy)]
+struct Slices {
+    first: i32,
+    last: i32,
+    from: i32,
+    to: i32,
+}
+
+impl Slices {
+    /// Where blocks of eight start that have slices in the slab.
+    #[inline(always)]
+    fn blocks(self) -> (i32, i32) {
+        (self.first.wrapping_add(self.from.wrapping_sub(self.first) & !(LANES as i32 - 1)), self.to)
+    }
+
+    /// The lanes of the block that starts at slice `base` that are in the slab.
+    #[inline(always)]
+    fn lanes(self, base: i32) -> u32 {
+        let below = |last: i32| (1u32 << (last - base + 1).clamp(0, LANES as i32)) - 1;
+        below(self.to) & !below(self.from - 1)
+    }
 }
 
 /// `node` as numbers. (A function: closures, as for `map`, are calls in kernels.)
