@@ -16,6 +16,9 @@ use glam::{DVec3, Vec3};
 /// Rounds of sweeps along the three axes, there and back. One reaches every node, the second around corners.
 const ROUNDS: usize = 2;
 
+/// Diagonal of the box of a 4³ block and of what is within a voxel of it [voxels]: see [`gap`].
+const BLOCK_DIAGONAL: f32 = 8.661;
+
 /// What a background node knows.
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -84,7 +87,13 @@ impl Background {
 
     /// Gives all other nodes their distances [voxels], and returns by how much the farthest off may be too large.
     /// `touched` says which 4³ blocks of the grid may hold the surface, two to a cell along each axis, x fastest.
-    pub(crate) fn far(mut self, bvh: &Bvh, touched: &[bool], distances: &mut [f32]) -> f32 {
+    pub(crate) fn far(
+        mut self,
+        surface: &Surface,
+        bvh: &Bvh,
+        touched: &[bool],
+        distances: &mut [f32],
+    ) -> f32 {
         let [nx, ny, nz] = self.dims;
         for _ in 0..ROUNDS {
             par::chunks_mut(&mut self.nodes, nx * ny, |k, layer| sweep_layer(layer, nx, k));

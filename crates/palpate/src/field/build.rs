@@ -122,7 +122,8 @@ fn from_mesh(
     stop()?;
 
     let excess = f64::from(infos.iter().fold(0.0f32, |m, i| m.max(i.excess)));
-    let behind = f64::from(background.far(&bvh, &touched(&refined, &infos, &lattice), &mut corners));
+    let behind =
+        f64::from(background.far(&surface, &bvh, &touched(&refined, &infos, &lattice), &mut corners));
 
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
@@ -271,9 +272,8 @@ fn touched(refined: &Refined, infos: &[Info], lattice: &Lattice) -> Vec<bool> {
     let [bx, by, bz] = lattice.cells.map(|c| 2 * c as usize);
     let mut out = vec![false; bx * by * bz];
     for (cell, info) in refined.cells.iter().zip(infos) {
-        // The nodes on the upper border of the grid belong to no cell.
-        let last = (0..3).any(|i| cell[i] + 1 == lattice.cells[i]);
-        for n in (0..8).filter(|n| last || info.near >> n & 1 == 1) {
+        // The nodes on the upper border of the grid belong to no cell, but padding keeps the surface away from them.
+        for n in (0..8).filter(|n| info.near >> n & 1 == 1) {
             let b: [usize; 3] = core::array::from_fn(|i| 2 * cell[i] as usize + (n >> i & 1));
             out[(b[2] * by + b[1]) * bx + b[0]] = true;
         }
