@@ -110,9 +110,15 @@ impl Background {
                 }
                 let p = position(at % nx, at / nx, k);
                 // Nothing reached it only if there is no brick at all.
-                let size =
+                let mut size =
                     if node.triangle == NONE { 0.0 } else { bvh.improve(p, node.triangle, node.squared) };
-                excess[0] = excess[0].max(size - least[k * nx * ny + at]);
+                let above = size - least[k * nx * ny + at];
+                if above > BLOCK_DIAGONAL && node.triangle != NONE {
+                    // No block has the surface so far behind its nearest point: the sweeps missed the right one.
+                    size = bvh.closest(surface, p.as_dvec3(), node.triangle).1 as f32;
+                } else {
+                    excess[0] = excess[0].max(above);
+                }
                 *d = if node.inside { -size } else { size };
             }
         });

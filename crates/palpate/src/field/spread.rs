@@ -111,6 +111,16 @@ impl Work {
 
 /// Nodes outside the band have the side of any neighbour: the surface is more than a voxel away from both.
 pub(crate) fn spread_sides(work: &mut Work) {
+    let (mut inside, mut outside) = (0, 0);
+    for (known, negative) in work.known.iter().zip(&work.negative) {
+        (inside, outside) = (inside | negative, outside | (known & !negative));
+    }
+    if inside == 0 || outside == 0 {
+        // All on one side: most bricks beside the surface.
+        work.negative = [if inside == 0 { 0 } else { FULL }; SIDE * SIDE];
+        work.known = [FULL; SIDE * SIDE];
+        return;
+    }
     for _ in 0..2 * SIDE {
         let mut complete = true;
         let pass = |work: &mut Work, row: usize, others: [Option<usize>; 2]| {
