@@ -115,6 +115,8 @@ pub(crate) struct Options {
     pub(crate) padding: Option<f64>,
     /// Layers of voxels on each side.
     pub(crate) layers: Option<u32>,
+    /// Keep closest triangles.
+    pub(crate) triangles: bool,
     /// 0: as many as the machine has.
     pub(crate) threads: usize,
     pub(crate) max_memory: Option<u64>,
@@ -131,6 +133,7 @@ impl Options {
             band: None,
             padding: None,
             layers: None,
+            triangles: false,
             threads: 0,
             max_memory: None,
         }
@@ -138,9 +141,10 @@ impl Options {
 
     /// What decides the result, as text; threads and memory do not.
     pub(crate) fn recipe(&self) -> String {
-        let Self { size, spacing, encoding, precision, band, padding, layers, threads: _, max_memory: _ } =
-            self;
-        format!("{size:?} {spacing:?} {encoding:?} {precision:?} {band:?} {padding:?} {layers:?}")
+        let Self { size, spacing, encoding, precision, band, padding, layers, triangles, .. } = self;
+        format!(
+            "{size:?} {spacing:?} {encoding:?} {precision:?} {band:?} {padding:?} {layers:?} {triangles:?}"
+        )
     }
 }
 
@@ -348,6 +352,7 @@ pub(crate) fn build(
             Encoding::Scaled => field::Encoding::Scaled { precision: options.precision },
             Encoding::Layered => field::Encoding::Layered,
         },
+        keep_triangles: options.triangles,
         max_memory: options.max_memory,
         threads: options.threads,
         ..defaults

@@ -1,11 +1,12 @@
 //! `palpate distance`: signed distances of points.
 
 use crate::cmd::{BuildArgs, open_or_build};
-use crate::engine::Input;
+use crate::engine::{Input, Model};
 use crate::outcome::Outcome;
 use crate::progress::Reporter;
 use crate::{Global, parse};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use glam::DVec3;
 use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
@@ -14,8 +15,10 @@ const EXAMPLES: &str = "Examples:
   palpate distance gear.palp --points p.csv
   echo 0.01,0,0.002 | palpate distance gear.palp --points -
   palpate distance bunny.obj --resolution 128 --points p.csv --json
+  palpate distance sample:gear --points p.csv --witness
 
 Prints one line a point: distance,gx,gy,gz in metres, negative inside; the gradient points outward.
+With --witness: distance,x,y,z,triangle, measured to a point of the mesh itself.
 p.csv has x,y,z a line, in metres, without a header; lines that start with # are skipped.";
 
 /// Gives the signed distance and its gradient at each point of a list.
@@ -28,6 +31,10 @@ pub(crate) struct Args {
     /// File of points, x,y,z a line; - reads standard input
     #[arg(long, value_name = "P.csv")]
     points: String,
+    /// Give the point of the mesh that each distance is measured to, and its triangle, instead of the gradient; a .palp
+    /// file must have been built with --triangles
+    #[arg(long)]
+    witness: bool,
     #[command(flatten)]
     build: BuildArgs,
 }
@@ -46,8 +53,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let points = parse::points(&text, name)?;
     drop(text);
     let reporter = Reporter::new(global.quiet || global.json);
-    let model = open_or_build(&Input::parse(&args.input), &args.build, &reporter)?;
+    let mut build = args.build.clone();
+    build.triangles |= args.witness;
+    let model = open_or_build(&Input::parse(&args.input), &build, &reporter)?;
     reporter.finish();
+    if args.witness {
+        return witnesses(&model, &points, args, global);
+    }
     let samples = palpate::par::with_threads(args.build.threads, || model.sample_batch(&points));
     if global.json {
         let json = json!({
@@ -61,6 +73,35 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let mut out = String::new();
     for (distance, g) in &samples {
         let _ = writeln!(out, "{distance},{},{},{}", g.x, g.y, g.z);
+    }
+    Ok(Outcome::new(out, json!(null)))
+}
+
+/// The answer with witness points.
+fn witnesses(model: &Model, points: &[DVec3], args: &Args, global: &Global) -> Result<Outcome> {
+    if !model.field().has_triangles() {
+        bail!("{} was built without its triangles; build it again with --triangles", args.input);
+    }
+    let mesh = model.mesh()?;
+    let found = palpate::par::with_threads(args.build.threads, || {
+        palpate::par::map(points.len(), |i| model.field().witness(mesh, points[i]))
+    });
+    if global.json {
+        let json = json!({
+            "distances": found.iter().map(|w| w.map(|w| w.distance)).collect::<Vec<_>>(),
+            "points": found.iter().map(|w| w.map(|w| w.point.to_array())).collect::<Vec<_>>(),
+            "triangles": found.iter().map(|w| w.map(|w| w.triangle)).collect::<Vec<_>>(),
+        });
+        return Ok(Outcome::new(String::new(), json));
+    }
+    let mut out = String::new();
+    for w in &found {
+        let _ = match w {
+            Some(w) => {
+                writeln!(out, "{},{},{},{},{}", w.distance, w.point.x, w.point.y, w.point.z, w.triangle)
+            }
+            None => writeln!(out, "NaN,NaN,NaN,NaN,"),
+        };
     }
     Ok(Outcome::new(out, json!(null)))
 }

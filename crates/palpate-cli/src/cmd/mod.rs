@@ -53,6 +53,9 @@ pub(crate) struct BuildArgs {
     /// Also build the voxel map with N layers outward and as many inward, and report it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     pub(crate) layers: Option<u32>,
+    /// Keep the closest triangle of each node, for `distance --witness` (twice the memory)
+    #[arg(long)]
+    pub(crate) triangles: bool,
     /// Number of threads [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
@@ -88,6 +91,7 @@ impl BuildArgs {
             band: self.band,
             padding: self.padding,
             layers: self.layers,
+            triangles: self.triangles,
             threads: self.threads,
             max_memory: self.max_memory,
             ..Options::new(size)

@@ -27,12 +27,14 @@ mod sign;
 pub mod source;
 mod spread;
 mod surface;
+mod witness;
 
 pub use encode::Encoding;
 pub use lattice::Lattice;
 pub use paper_modes::LayeredView;
 pub use sign::{SignChoice, SignMethod};
 pub use source::{Sample, Source};
+pub use witness::Witness;
 
 use crate::math::Aabb;
 use crate::mesh::Hole;
@@ -62,7 +64,7 @@ pub struct FieldParams {
     pub padding: f64,
     /// How values are stored.
     pub encoding: Encoding,
-    /// Keep the closest triangle of each node of the bricks (4 bytes a node).
+    /// Keep the closest triangle of each node of the bricks (4 bytes a node), for [`Field::witness`].
     pub keep_triangles: bool,
     /// How the inside is told from the outside.
     pub sign: SignChoice,
