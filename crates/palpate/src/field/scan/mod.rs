@@ -10,15 +10,16 @@
 
 mod edge;
 mod face;
+mod fan;
 mod sweep;
 mod vertex;
 
 use super::bvh::Bvh;
-use super::cone::Cone;
 use super::surface::Surface;
 use crate::simd::{LANES, Lanes, dispatch};
 use edge::scan_edge;
 use face::scan_face;
+pub(crate) use fan::Vertices;
 use glam::DVec3;
 use vertex::scan_cone;
 
@@ -157,16 +158,16 @@ impl Slab {
     }
 
     /// Scans all features that reach the slab.
-    pub(crate) fn scan(&mut self, surface: &Surface, bvh: &Bvh, cones: &[Cone]) {
+    pub(crate) fn scan(&mut self, surface: &Surface, bvh: &Bvh, vertices: &Vertices) {
         let reach = (self.band + 1e-3) as f32;
         let (low, high) = (self.first[2] as f32 - reach, self.end[2] as f32 + reach);
         bvh.between(low, high, |range| scan_triangles(self, surface, range));
-        for cone in cones {
+        vertices.scan(self, |slab, cone| {
             let p = surface.positions[cone.vertex as usize];
-            if self.reaches(p.z, p.z) {
-                scan_cone(self, p, cone);
+            if slab.reaches(p.z, p.z) {
+                scan_cone(slab, p, cone);
             }
-        }
+        });
     }
 }
 
