@@ -6,7 +6,7 @@
 //! nodes or none; each is tested against all edges at once.
 
 use super::sweep::OVERLAP;
-use super::{Axes, IOTA, Slab, ceil, dominant, floor, lanes_until};
+use super::{Axes, IOTA, Slab, dominant};
 use crate::field::cone::{Cone, Scratch, push_cones};
 use crate::field::surface::Surface;
 use crate::mesh::Topology;
@@ -18,10 +18,13 @@ use core::ops::Range;
 const CHUNK: usize = 4096;
 /// Normals must rise at least this much along the axis of a fan: flatter ones have slopes too wide to be of use.
 const MIN_RISE: f64 = 0.3;
-/// What sections found in f32 are widened by, beyond [`OVERLAP`] [voxels]. Numbers in them stay below 32.
-const ROUNDING: f64 = 2e-5;
-/// Triangles around a vertex, in blocks of eight, that are looked at side by side; a vertex with more takes the long way.
-const BLOCKS: usize = 4;
+/// What f32 numbers up to the band are off by at most, relative to it: three roundings or so, and some.
+const ROUNDING: f64 = 1e-6;
+/// 1.5·2⁵²: added to a number it leaves the nearest whole one in the low bits. And 1.5·2²³, the same for f32.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+const MAGIC_F32: f32 = 12_582_912.0;
+/// Triangles there is room for around a vertex; one with more takes the long way.
+const MAX_EDGES: usize = 24;
 
 /// A node in the cone of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,14 +94,16 @@ impl Vertices {
 
 /// The triangles around a vertex, all facing along the axis w, up or down.
 struct Fan {
-    axes: Axes,
-    /// Edges from the vertex, u v w, eight at a time; the last block is filled up with zeros.
-    edges: [[[f32; LANES]; 3]; BLOCKS],
-    blocks: usize,
+    w: usize,
+    /// Edges from the vertex, along u, v and w, and what x·edge may be for an x in the cone, for rounding.
+    edges: [[f32; 4]; MAX_EDGES],
+    count: usize,
     /// Lowest and highest slope of the normals along u, then v, per unit along w.
-    slopes: [f64; 4],
-    /// Whether normals point up.
-    up: bool,
+    slopes: [f32; 4],
+    /// 1 where normals point up, −1 where they point down.
+    up: f64,
+    /// How far the cone is widened [voxels].
+    slack: f32,
 }
 
 dispatch! {
@@ -108,19 +113,22 @@ dispatch! {
 
 #[inline(always)]
 fn fan_kernel<L: Lanes>(surface: &Surface, band: f64, vertices: Range<usize>, out: &mut Chunk) {
-    let mut fan = Fan {
-        axes: Axes::along(0),
-        edges: [[[0.0; LANES]; 3]; BLOCKS],
-        blocks: 0,
-        slopes: [0.0; 4],
-        up: true,
-    };
+    let slack = (OVERLAP + ROUNDING * (1.0 + band)) as f32;
+    let mut fan = Fan { w: 0, edges: [[0.0; 4]; MAX_EDGES], count: 0, slopes: [0.0; 4], up: 1.0, slack };
     for vertex in vertices {
         let corners = &surface.corners
             [surface.first_corner[vertex] as usize..surface.first_corner[vertex + 1] as usize];
         let Some(&first) = corners.first() else { continue };
-        if fan.gather(surface, vertex, corners) {
-            fan.scan::<L>(surface.positions[vertex].as_ref(), band, first / 3, &mut out.hits);
+        let p: &[f64; 3] = surface.positions[vertex].as_ref();
+        let triangle = first / 3;
+        // The axis is known to the compiler, and guessed by the processor.
+        let one_way = match dominant(surface.normals[triangle as usize]) {
+            0 => fan.gather::<1, 2, 0>(surface, p, corners),
+            1 => fan.gather::<2, 0, 1>(surface, p, corners),
+            _ => fan.gather::<0, 1, 2>(surface, p, corners),
+        };
+        if one_way {
+            fan.scan::<L>(p, band, triangle, &mut out.hits);
         } else {
             out.rest.push(vertex as u32);
         }
@@ -128,125 +136,140 @@ fn fan_kernel<L: Lanes>(surface: &Surface, band: f64, vertices: Range<usize>, ou
 }
 
 impl Fan {
-    /// Reads the triangles around a vertex; whether they all face along one axis and close around it once.
+    /// Reads the triangles around a vertex; whether they all face along axis W and close around it once.
     #[inline(always)]
-    fn gather(&mut self, surface: &Surface, vertex: usize, corners: &[u32]) -> bool {
-        if corners.len() > BLOCKS * LANES {
-            return false;
-        }
-        let axes = Axes::along(dominant(surface.normals[corners[0] as usize / 3]));
-        let Axes { u, v, w } = axes;
-        let p: &[f64; 3] = surface.positions[vertex].as_ref();
+    fn gather<const U: usize, const V: usize, const W: usize>(
+        &mut self,
+        surface: &Surface,
+        p: &[f64; 3],
+        corners: &[u32],
+    ) -> bool {
         let towards: &[f64; 3] = surface.normals[corners[0] as usize / 3].as_ref();
-        let up = if towards[w] < 0.0 { -1.0 } else { 1.0 };
-        let [mut ul, mut uh, mut vl, mut vh] =
-            [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY];
+        let up = if towards[W] < 0.0 { -1.0 } else { 1.0 };
+        let [mut ul, mut uh] = [f32::INFINITY, f32::NEG_INFINITY];
+        let [mut vl, mut vh] = [f32::INFINITY, f32::NEG_INFINITY];
         let (mut least, mut turns, mut open) = (1.0f64, 0, false);
-        for (i, &corner) in corners.iter().enumerate() {
-            let t = corner as usize / 3;
-            let c = corner as usize - 3 * t;
+        for (&corner, edge) in corners.iter().zip(&mut self.edges) {
+            let (t, c) = (corner as usize / 3, corner as usize % 3);
             let (next, previous) = (if c == 2 { 0 } else { c + 1 }, if c == 0 { 2 } else { c - 1 });
             let tri = &surface.triangles[t];
             let a: &[f64; 3] = surface.positions[tri[next] as usize].as_ref();
             let b: &[f64; 3] = surface.positions[tri[previous] as usize].as_ref();
             open |= surface.neighbours[t][previous] >= Topology::NONMANIFOLD;
-            let block = &mut self.edges[i / LANES];
-            block[0][i % LANES] = (a[u] - p[u]) as f32;
-            block[1][i % LANES] = (a[v] - p[v]) as f32;
-            block[2][i % LANES] = (a[w] - p[w]) as f32;
+            let (eu, ev, ew) = ((a[U] - p[U]) as f32, (a[V] - p[V]) as f32, (a[W] - p[W]) as f32);
+            *edge = [eu, ev, ew, self.slack * (eu.abs() + ev.abs() + ew.abs())];
             // Every turn around the vertex crosses this half-axis once, upward.
-            turns += u32::from(((a[v] - p[v]) * up < 0.0) & ((b[v] - p[v]) * up >= 0.0));
+            turns += u32::from(((a[V] - p[V]) * up < 0.0) & ((b[V] - p[V]) * up >= 0.0));
             let n: &[f64; 3] = surface.normals[t].as_ref();
-            let inverse = 1.0 / n[w];
-            let (su, sv) = (n[u] * inverse, n[v] * inverse);
-            least = if n[w] * up < least { n[w] * up } else { least };
+            let inverse = 1.0 / n[W] as f32;
+            let (su, sv) = (n[U] as f32 * inverse, n[V] as f32 * inverse);
+            least = if n[W] * up < least { n[W] * up } else { least };
             ul = if su < ul { su } else { ul };
             uh = if su > uh { su } else { uh };
             vl = if sv < vl { sv } else { vl };
             vh = if sv > vh { sv } else { vh };
         }
-        self.blocks = corners.len().div_ceil(LANES);
-        for i in corners.len()..self.blocks * LANES {
-            let block = &mut self.edges[i / LANES];
-            block[0][i % LANES] = 0.0;
-            block[1][i % LANES] = 0.0;
-            block[2][i % LANES] = 0.0;
-        }
-        self.axes = axes;
+        self.w = W;
+        self.count = corners.len();
         self.slopes = [ul, uh, vl, vh];
-        self.up = up > 0.0;
-        !open & (turns == 1) & (least > MIN_RISE)
+        self.up = up;
+        !open & (turns == 1) & (least > MIN_RISE) & (corners.len() <= MAX_EDGES)
     }
 
     /// Finds the nodes within `band` of the vertex at `p` that are in its cone.
     #[inline(always)]
     fn scan<L: Lanes>(&self, p: &[f64; 3], band: f64, triangle: u32, out: &mut Vec<Hit>) {
-        let Axes { u, v, w } = self.axes;
+        let Axes { u, v, w } = Axes::along(self.w);
         let [ul, uh, vl, vh] = self.slopes;
-        let last = floor(p[w] + band);
-        let mut base = ceil(p[w] - band);
-        while base <= last {
-            let dw = L::load(&IOTA).add(L::splat((f64::from(base) - p[w]) as f32));
-            let live = holds_node(dw, ul, uh, p[u]) & holds_node(dw, vl, vh, p[v]) & lanes_until(base, last);
-            let mut rest = live;
-            while rest != 0 {
-                let wi = base + rest.trailing_zeros() as i32;
-                rest &= rest - 1;
-                let dw = f64::from(wi) - p[w];
-                let (u0, u1) = section(dw, ul, uh, p[u], band);
-                let (v0, v1) = section(dw, vl, vh, p[v], band);
-                for ui in u0..=u1 {
-                    let du = f64::from(ui) - p[u];
-                    for vi in v0..=v1 {
-                        let dv = f64::from(vi) - p[v];
-                        let squared = du * du + dv * dv + dw * dw;
-                        if squared <= band * band && self.holds::<L>([du as f32, dv as f32, dw as f32]) {
-                            let d = squared.sqrt() as f32;
+        let ((ou, fu), (ov, fv), (ow, fw)) = (split(p[u]), split(p[v]), split(p[w]));
+        // Directions in the cone rise no more than one with these slopes.
+        let (su, sv) = (flattest(ul, uh), flattest(vl, vh));
+        let reach = band as f32 / (1.0 + su * su + sv * sv).sqrt() + self.slack;
+        // The first slice, or the one before; relative to the one nearest to the vertex, as are rows and columns.
+        let mut base = fw - reach + 0.5 + MAGIC_F32 - MAGIC_F32;
+        while base - fw <= reach {
+            let dw = L::load(&IOTA).add(L::splat(base - fw));
+            let [u0, u1] = self.section(dw, [ul, uh], fu, band);
+            let [v0, v1] = self.section(dw, [vl, vh], fv, band);
+            let mut in_u = L::bits(L::and(L::and(u1.ge(u0), v1.ge(v0)), L::splat(reach).ge(dw.abs())));
+            let mut ui = u0;
+            while in_u != 0 {
+                let du = ui.sub(L::splat(fu));
+                let mut in_v = in_u;
+                let mut vi = v0;
+                while in_v != 0 {
+                    let dv = vi.sub(L::splat(fv));
+                    let mut found = in_v & self.holding([du, dv, dw]);
+                    if found != 0 {
+                        let (mut us, mut vs) = ([0.0; LANES], [0.0; LANES]);
+                        ui.store(&mut us);
+                        vi.store(&mut vs);
+                        while found != 0 {
+                            let lane = found.trailing_zeros() as usize & (LANES - 1);
+                            found &= found - 1;
                             let mut node = [0; 3];
-                            (node[u], node[v], node[w]) = (ui, vi, wi);
-                            let inside = if self.up { dw < 0.0 } else { dw > 0.0 };
-                            out.push(Hit { node, triangle, distance: if inside { -d } else { d } });
+                            node[u] = ou.wrapping_add(us[lane] as i32);
+                            node[v] = ov.wrapping_add(vs[lane] as i32);
+                            node[w] = ow.wrapping_add(base as i32 + lane as i32);
+                            self.push(node, p, band, triangle, out);
                         }
                     }
+                    vi = vi.add(L::splat(1.0));
+                    in_v &= L::bits(v1.ge(vi));
                 }
+                ui = ui.add(L::splat(1.0));
+                in_u &= L::bits(u1.ge(ui));
             }
-            base += LANES as i32;
+            base += LANES as f32;
         }
     }
 
-    /// Whether no edge leads nearer to p + x.
+    /// The first and the last whole number that slopes from `low` to `high` meet in slices `dw` away from a vertex, seen
+    /// from `from`, no farther than `band`.
     #[inline(always)]
-    fn holds<L: Lanes>(&self, x: [f32; 3]) -> bool {
-        let (x, y, z) = (L::splat(x[0]), L::splat(x[1]), L::splat(x[2]));
-        let overlap = L::splat(OVERLAP as f32);
-        let mut out = 0;
-        for block in &self.edges[..self.blocks.min(BLOCKS)] {
-            let (eu, ev, ew) = (L::load(&block[0]), L::load(&block[1]), L::load(&block[2]));
-            let along = x.mul(eu).add(y.mul(ev)).add(z.mul(ew));
-            out |= L::bits(overlap.mul(eu.abs().add(ev.abs()).add(ew.abs())).lt(along));
+    fn section<L: Lanes>(&self, dw: L, [low, high]: [f32; 2], from: f32, band: f64) -> [L; 2] {
+        let (a, b) = (dw.mul(L::splat(low)), dw.mul(L::splat(high)));
+        let (low, high) = (a.min(b).max(L::splat(-band as f32)), a.max(b).min(L::splat(band as f32)));
+        let up = L::splat(self.slack - from).sub(low).floor();
+        [L::splat(0.0).sub(up), high.add(L::splat(self.slack + from)).floor()]
+    }
+
+    /// Adds a node to the hits, unless it is too far away.
+    #[inline(always)]
+    fn push(&self, node: [i32; 3], p: &[f64; 3], band: f64, triangle: u32, out: &mut Vec<Hit>) {
+        let [x, y, z] = [f64::from(node[0]) - p[0], f64::from(node[1]) - p[1], f64::from(node[2]) - p[2]];
+        let squared = x * x + y * y + z * z;
+        if squared <= band * band {
+            let d = squared.sqrt() as f32;
+            let inside = [x, y, z][self.w] * self.up < 0.0;
+            out.push(Hit { node, triangle, distance: if inside { -d } else { d } });
         }
-        out == 0
+    }
+
+    /// For which x no edge leads nearer to p + x.
+    #[inline(always)]
+    fn holding<L: Lanes>(&self, x: [L; 3]) -> u32 {
+        let mut most = L::splat(0.0);
+        for e in &self.edges[..self.count.min(MAX_EDGES)] {
+            let along = x[0].mul(L::splat(e[0])).add(x[1].mul(L::splat(e[1]))).add(x[2].mul(L::splat(e[2])));
+            most = along.sub(L::splat(e[3])).max(most);
+        }
+        L::bits(L::splat(0.0).ge(most))
     }
 }
 
-/// Slices, `dw` away from the vertex, in which the slopes from `low` to `high` meet a whole number, seen from `from`.
+/// The whole number nearest to `v`, and what is missing.
 #[inline(always)]
-fn holds_node<L: Lanes>(dw: L, low: f64, high: f64, from: f64) -> u32 {
-    let from = L::splat((from - f64::from(floor(from))) as f32);
-    let (a, b) = (dw.mul(L::splat(low as f32)), dw.mul(L::splat(high as f32)));
-    let slack = L::splat((OVERLAP + ROUNDING) as f32);
-    L::bits(from.add(a.max(b)).add(slack).floor().ge(from.add(a.min(b)).sub(slack)))
+fn split(v: f64) -> (i32, f32) {
+    let moved = v + MAGIC;
+    (moved.to_bits() as i32, (v - (moved - MAGIC)) as f32)
 }
 
-/// The nodes at a distance of at most `band` in one slice of [`holds_node`].
+/// The slope nearest to zero of those from `low` to `high`.
 #[inline(always)]
-fn section(dw: f64, low: f64, high: f64, from: f64, band: f64) -> (i32, i32) {
-    let (a, b) = (dw * low, dw * high);
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    (
-        ceil(from + if low > -band { low } else { -band } - OVERLAP),
-        floor(from + if high < band { high } else { band } + OVERLAP),
-    )
+fn flattest(low: f32, high: f32) -> f32 {
+    let least = if low > -high { low } else { -high };
+    if least > 0.0 { least } else { 0.0 }
 }
 
 #[cfg(test)]
