@@ -144,23 +144,27 @@ impl Fan {
         p: &[f64; 3],
         corners: &[u32],
     ) -> bool {
-        let towards: &[f64; 3] = surface.normals[corners[0] as usize / 3].as_ref();
+        // One length for all: one check of bounds for all.
+        let triangles = &surface.triangles[..];
+        let (neighbours, normals) =
+            (&surface.neighbours[..triangles.len()], &surface.normals[..triangles.len()]);
+        let towards: &[f64; 3] = normals[corners[0] as usize / 3].as_ref();
         let up = if towards[W] < 0.0 { -1.0 } else { 1.0 };
         let [mut ul, mut uh] = [f32::INFINITY, f32::NEG_INFINITY];
         let [mut vl, mut vh] = [f32::INFINITY, f32::NEG_INFINITY];
         let (mut least, mut turns, mut open) = (1.0f64, 0, false);
-        for (&corner, edge) in corners.iter().zip(&mut self.edges) {
+        for (i, &corner) in corners[..corners.len().min(MAX_EDGES)].iter().enumerate() {
             let (t, c) = (corner as usize / 3, corner as usize % 3);
             let (next, previous) = (if c == 2 { 0 } else { c + 1 }, if c == 0 { 2 } else { c - 1 });
-            let tri = &surface.triangles[t];
+            let tri = &triangles[t];
             let a: &[f64; 3] = surface.positions[tri[next] as usize].as_ref();
             let b: &[f64; 3] = surface.positions[tri[previous] as usize].as_ref();
-            open |= surface.neighbours[t][previous] >= Topology::NONMANIFOLD;
+            open |= neighbours[t][previous] >= Topology::NONMANIFOLD;
             let (eu, ev, ew) = ((a[U] - p[U]) as f32, (a[V] - p[V]) as f32, (a[W] - p[W]) as f32);
-            *edge = [eu, ev, ew, self.slack * (eu.abs() + ev.abs() + ew.abs())];
-            // Every turn around the vertex crosses this half-axis once, upward.
-            turns += u32::from(((a[V] - p[V]) * up < 0.0) & ((b[V] - p[V]) * up >= 0.0));
-            let n: &[f64; 3] = surface.normals[t].as_ref();
+            self.edges[i] = [eu, ev, ew, self.slack * (eu.abs() + ev.abs() + ew.abs())];
+            // Every turn around the vertex, seen from above or below, passes from here to there once.
+            turns += u32::from((a[V] < p[V]) & (b[V] >= p[V]));
+            let n: &[f64; 3] = normals[t].as_ref();
             let inverse = 1.0 / n[W] as f32;
             let (su, sv) = (n[U] as f32 * inverse, n[V] as f32 * inverse);
             least = if n[W] * up < least { n[W] * up } else { least };
