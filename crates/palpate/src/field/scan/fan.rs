@@ -234,8 +234,9 @@ impl Fan {
     fn section<L: Lanes>(&self, dw: L, [low, high]: [f32; 2], from: f32, band: f64) -> [L; 2] {
         let (a, b) = (dw.mul(L::splat(low)), dw.mul(L::splat(high)));
         let (low, high) = (a.min(b).max(L::splat(-band as f32)), a.max(b).min(L::splat(band as f32)));
-        let up = L::splat(self.slack - from).sub(low).floor();
-        [L::splat(0.0).sub(up), high.add(L::splat(self.slack + from)).floor()]
+        // −⌊−x⌋ rounds up.
+        let minus = L::splat(self.slack - from).sub(low).floor();
+        [L::splat(0.0).sub(minus), high.add(L::splat(self.slack + from)).floor()]
     }
 
     /// Adds a node to the hits, unless it is too far away.

@@ -5,8 +5,8 @@
 //! Differs: sections of the polyhedra are bounded by rectangles, slice by slice along the axis nearest the feature's
 //! normal; their nodes are tested against the polyhedron's sides, eight slices at a time, and every distance is that of
 //! a real point of the surface, so a node just outside the polyhedron costs time but never correctness; the region of
-//! a vertex is the polar cone of its edges, bounded on the faces of the unit cube, which holds for any valence, for
-//! saddles and for non-manifold fans; slabs of bricks are scanned apart, so threads never share a node.
+//! a vertex is the polar cone of its edges, bounded by the normals around it or, for any valence, for saddles and for
+//! non-manifold fans, on the faces of the unit cube; slabs of bricks are scanned apart, so threads never share a node.
 
 mod edge;
 mod face;
