@@ -206,8 +206,8 @@ fn least_distances(touched: &[bool], dims: [usize; 3]) -> Vec<f32> {
             for b in (0..bx).filter(|b| row[*b]) {
                 // Nodes nearer to this block than to those before it; later ones overwrite what they are nearer to.
                 let out = &mut along_x[y * nx..(y + 1) * nx];
-                for n in b / 2 + 1..nx {
-                    out[n] = gap(n, b);
+                for (n, out) in out.iter_mut().enumerate().skip(b / 2 + 1) {
+                    *out = gap(n, b);
                 }
                 for n in (0..=b / 2).rev() {
                     let g = gap(n, b);

@@ -8,11 +8,10 @@ use super::assemble::{Distances, Triangles, assemble};
 use super::background::Background;
 use super::brick::{Band, NODES, Refined, corners_of, own};
 use super::bvh::Bvh;
-use super::cone::cones;
 use super::dipoles::Dipoles;
 use super::encode::{Encoding, Values};
 use super::fill::{Info, fill};
-use super::scan::{BRICK, NONE, OWNED, Slab, unpack};
+use super::scan::{BRICK, NONE, OWNED, Slab, Vertices, unpack};
 use super::sign::{self, Closure, SignMethod};
 use super::surface::Surface;
 use super::{Field, FieldError, FieldParams, FieldReport, Lattice, Source};
@@ -100,11 +99,11 @@ fn from_mesh(
     let (surface, closure, surface_box) = prepare(mesh, &lattice, params);
     stop()?;
     progress.stage("tree", 0);
-    let (bvh, cones) = par::join(|| Bvh::build(&surface), || cones(&surface));
+    let half_width = params.band + EXACT_MARGIN;
+    let (bvh, vertices) = par::join(|| Bvh::build(&surface), || Vertices::find(&surface, half_width));
     stop()?;
 
-    let half_width = params.band + EXACT_MARGIN;
-    let band = scan(&surface, &bvh, &cones, &lattice, half_width, progress);
+    let band = scan(&surface, &bvh, &vertices, &lattice, half_width, progress);
     stop()?;
     let refined = Refined::find(&band, &lattice);
     check_index(&refined, &lattice)?;
@@ -224,7 +223,7 @@ fn lone_sheets(mesh: &Mesh, holes: &[Hole]) -> (Vec<u32>, Vec<bool>) {
 fn scan(
     surface: &Surface,
     bvh: &Bvh,
-    cones: &[super::cone::Cone],
+    vertices: &Vertices,
     lattice: &Lattice,
     half_width: f64,
     progress: &dyn Progress,
@@ -239,7 +238,7 @@ fn scan(
         let mut slab = Slab::new([cells[0], cells[1]], cuts[s].clone(), half_width);
         slab.reserve((bricks * weight as f64) as usize);
         if !progress.cancelled() {
-            slab.scan(surface, bvh, cones);
+            slab.scan(surface, bvh, vertices);
         }
         progress.advance(1);
         slab
@@ -460,7 +459,7 @@ mod tests {
     fn cuts_cover_all_layers_in_about_equal_parts() {
         assert_eq!(cut(&[1; 8], 2), [0..4, 4..8]);
         assert_eq!(cut(&[0, 0, 9, 1, 1, 1, 1, 1], 2), [0..3, 3..8]);
-        assert_eq!(cut(&[5], 4), [0..1]);
+        assert_eq!(cut(&[5], 4).len(), 1);
         assert_eq!(cut(&[0; 3], 2).last().map(|c| c.end), Some(3));
         for threads in 1..9 {
             for layers in 1..70 {
@@ -492,7 +491,8 @@ mod tests {
             let (surface, ..) = prepare(&mesh, &lattice, &params);
             let bvh = Bvh::build(&surface);
             let half_width = 4.3;
-            let band = scan(&surface, &bvh, &cones(&surface), &lattice, half_width, &Silent);
+            let vertices = Vertices::find(&surface, half_width);
+            let band = scan(&surface, &bvh, &vertices, &lattice, half_width, &Silent);
             let (mut inside, mut guess) = (0, 0);
             for n in 0..band.cells.iter().product::<usize>() * OWNED {
                 let (c, at) = (n / OWNED, n % OWNED);

@@ -50,10 +50,10 @@ impl Bvh {
                 let first = (chunk * CHUNK + i) * WIDTH;
                 for lane in 0..WIDTH {
                     let corners = surface.corners_of((first + lane).min(triangles - 1));
-                    for (c, p) in corners.iter().enumerate() {
-                        block[3 * c][lane] = p.x as f32;
-                        block[3 * c + 1][lane] = p.y as f32;
-                        block[3 * c + 2][lane] = p.z as f32;
+                    for (rows, p) in block.as_chunks_mut::<3>().0.iter_mut().zip(corners) {
+                        rows[0][lane] = p.x as f32;
+                        rows[1][lane] = p.y as f32;
+                        rows[2][lane] = p.z as f32;
                     }
                 }
             }

@@ -2,27 +2,14 @@
 //!
 //! A point p + x is closest to vertex p among all points of the fan around p iff no edge e of the fan leads nearer:
 //! e·x <= 0. That convex cone is clipped on the six faces of the cube [-1, 1]³, so it is found wherever it points,
-//! and stored as one rectangle of slopes a face. Most vertices of a smooth mesh have one narrow record or none, found within
-//! the normals of their triangles.
+//! and stored as one rectangle of slopes a face. Most vertices of a smooth mesh do without: see `scan/fan.rs`.
 
 use super::surface::Surface;
 use crate::mesh::Topology;
-use crate::par;
 use glam::{DVec3, Vec3};
 
 /// Slack on e·x <= 0 relative to |e|, for |x| <= √3, so that neighbouring regions overlap in spite of rounding.
 const SLACK: f64 = 1e-7;
-/// An edge whose sides meet at less than this angle [rad] counts as flat: rounding decides its side.
-const FLAT: f64 = 1e-7;
-/// Normals must rise at least this much along the axis of a fan for the short way to its cone: flatter ones have slopes
-/// too wide to be of use.
-const MIN_RISE: f64 = 0.3;
-/// What rectangles of normals are widened by [slope], for rounding.
-const WIDEN: f64 = 1e-6;
-/// How often all edges narrow a rectangle. More: fewer cones that are empty in truth. Fewer: faster.
-const ROUNDS: usize = 2;
-/// Vertices per parallel work item.
-const CHUNK: usize = 2048;
 /// Corners of a clipped polygon kept; a square cut by more lines than this keeps its last shape, which is larger.
 const MAX_CORNERS: usize = 24;
 
@@ -47,23 +34,9 @@ impl Cone {
     }
 }
 
-/// The cones of all vertices, in vertex order.
-pub(crate) fn cones(surface: &Surface) -> Vec<Cone> {
-    let vertices = surface.positions.len();
-    let parts = par::map(vertices.div_ceil(CHUNK), |chunk| {
-        let mut out = Vec::with_capacity(CHUNK);
-        let mut scratch = Scratch::default();
-        for vertex in chunk * CHUNK..vertices.min((chunk + 1) * CHUNK) {
-            push_cones(surface, vertex, &mut scratch, &mut out);
-        }
-        out
-    });
-    parts.concat()
-}
-
 /// Buffers kept between vertices.
 #[derive(Default)]
-struct Scratch {
+pub(crate) struct Scratch {
     edges: Vec<[f64; 3]>,
     /// Corners of the clipped polygon, and of the next one.
     polygons: [[[f64; 2]; MAX_CORNERS]; 2],
@@ -71,127 +44,39 @@ struct Scratch {
     value: [f64; MAX_CORNERS],
 }
 
-#[inline(never)]
-fn push_cones(surface: &Surface, vertex: usize, scratch: &mut Scratch, out: &mut Vec<Cone>) {
+/// Appends the cones of one vertex.
+pub(crate) fn push_cones(surface: &Surface, vertex: usize, scratch: &mut Scratch, out: &mut Vec<Cone>) {
     let range = surface.first_corner[vertex] as usize..surface.first_corner[vertex + 1] as usize;
-    let Some(&first) = surface.corners.get(range.start).filter(|_| !range.is_empty()) else { return };
-    let fan = Fan::gather(surface, vertex, &mut scratch.edges);
-    let axis = (0..3).fold(0, |m, i| if fan.mean[i].abs() > fan.mean[m].abs() { i } else { m });
-    let lower = u8::from(fan.mean[axis] < 0.0) * 3;
-    let order = [0, 3].map(|half| (axis as u8 + half + lower) % 6);
-    let mut normal = None;
-    let mut push = |face: u8, slopes: [f32; 4]| {
-        let normal = *normal.get_or_insert_with(|| surface.vertex_normal(vertex).as_vec3());
-        out.push(Cone { vertex: vertex as u32, triangle: first / 3, face, slopes, normal });
-    };
-    if let Some(slopes) = fan.slopes(surface, vertex, axis) {
-        let [a, b, c, d] = slopes;
-        for (face, folds, rectangle) in
-            [(order[0], fan.convex, slopes), (order[1], fan.reflex, [-b, -a, -d, -c])]
-        {
-            if folds >= 3
-                && let Some(slopes) = narrow(&scratch.edges, face, rectangle)
-            {
-                push(face, slopes);
-            }
+    let corners = &surface.corners[range];
+    let Some(&first) = corners.first() else { return };
+    let p = surface.positions[vertex];
+    let mut mean = DVec3::ZERO;
+    scratch.edges.clear();
+    for &corner in corners {
+        let (t, c) = (corner as usize / 3, corner as usize % 3);
+        let edge = |c: usize| (surface.positions[surface.triangles[t][c] as usize] - p).to_array();
+        mean += surface.normals[t];
+        scratch.edges.push(edge((c + 1) % 3));
+        // The next triangle of the fan brings the other edge, unless the fan ends here.
+        if surface.neighbours[t][(c + 2) % 3] >= Topology::NONMANIFOLD {
+            scratch.edges.push(edge((c + 2) % 3));
         }
-        return;
     }
     // The faces the fan's mean normal points to come first: a cone that stays inside one has no part in the others.
-    let rest = [1, 2, 4, 5].map(|step| (axis as u8 + step) % 6);
-    for face in order.into_iter().chain(rest) {
+    let mean = mean.to_array();
+    let axis = (0..3).fold(0, |m, i| if mean[i].abs() > mean[m].abs() { i } else { m });
+    let lower = u8::from(mean[axis] < 0.0) * 3;
+    let order = [lower, 3 - lower, 1, 2, 4, 5].map(|step| (axis as u8 + step) % 6);
+    let mut normal = None;
+    for face in order {
         if let Some(slopes) = clip_face(scratch, face) {
-            push(face, slopes);
+            let normal = *normal.get_or_insert_with(|| surface.vertex_normal(vertex).as_vec3());
+            out.push(Cone { vertex: vertex as u32, triangle: first / 3, face, slopes, normal });
             if slopes[0] > -1.0 && slopes[1] < 1.0 && slopes[2] > -1.0 && slopes[3] < 1.0 {
                 return;
             }
         }
     }
-}
-
-/// The triangles around a vertex, summed up.
-struct Fan {
-    /// Sum of their normals.
-    mean: [f64; 3],
-    /// Whether triangles close all around, without borders and non-manifold edges.
-    closed: bool,
-    /// Edges that are not reflex, and edges that are not convex: flat ones count as both.
-    convex: u32,
-    reflex: u32,
-}
-
-impl Fan {
-    /// Sums up the triangles around `vertex` and collects their edges.
-    #[inline(always)]
-    fn gather(surface: &Surface, vertex: usize, edges: &mut Vec<[f64; 3]>) -> Self {
-        let p = surface.positions[vertex];
-        let mut mean = DVec3::ZERO;
-        let mut fan = Self { mean: [0.0; 3], closed: true, convex: 0, reflex: 0 };
-        edges.clear();
-        for &corner in corners_at(surface, vertex) {
-            let (t, [a, b]) = edges_at(surface, p, corner);
-            mean += surface.normals[t];
-            edges.push(a.to_array());
-            // The next triangle of the fan brings the other edge, unless the fan ends here.
-            let next = surface.neighbours[t][(corner as usize + 2) % 3];
-            if next >= Topology::NONMANIFOLD {
-                edges.push(b.to_array());
-                fan.closed = false;
-                continue;
-            }
-            // Where the normal across points away from this triangle the edge is convex.
-            let fold = surface.normals[next as usize].dot(b.cross(surface.normals[t]));
-            let flat = FLAT * (b.x.abs() + b.y.abs() + b.z.abs());
-            fan.convex += u32::from(fold < flat);
-            fan.reflex += u32::from(fold > -flat);
-        }
-        fan.mean = mean.to_array();
-        fan
-    }
-
-    /// For a fan whose triangles all face along `axis`, the way of the mean normal, and close around the vertex once: the
-    /// rectangle of slopes that holds all their normals.
-    ///
-    /// Cut such a fan by the plane e·x = −1, for an x with e·x < 0 for all its edges: with the cut it is a closed surface,
-    /// so x times the area of the cut is the sum of the triangles' area vectors, or minus that. So x is in the cone of the
-    /// normals or opposite to it. And the cut is a simple polygon, whose hull has at least three corners: edges that are
-    /// convex in the first case, reflex in the other.
-    #[inline(always)]
-    fn slopes(&self, surface: &Surface, vertex: usize, axis: usize) -> Option<[f64; 4]> {
-        let p = surface.positions[vertex];
-        let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
-        let up = self.mean[axis].signum();
-        let mut out = [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY];
-        let (mut steepest, mut turns) = (1.0f64, 0);
-        for &corner in corners_at(surface, vertex) {
-            let (t, [a, b]) = edges_at(surface, p, corner);
-            let n = surface.normals[t].to_array();
-            let rise = n[axis] * up;
-            steepest = steepest.min(rise);
-            let inverse = 1.0 / rise;
-            let (su, sv) = (n[u] * inverse, n[v] * inverse);
-            out = [out[0].min(su), out[1].max(su), out[2].min(sv), out[3].max(sv)];
-            // Every turn around the vertex crosses this half-axis once, upward.
-            turns += u32::from(a[v] * up < 0.0 && b[v] * up >= 0.0);
-        }
-        (self.closed && steepest > MIN_RISE && turns == 1)
-            .then(|| [out[0] - WIDEN, out[1] + WIDEN, out[2] - WIDEN, out[3] + WIDEN])
-    }
-}
-
-/// Corners at a vertex.
-#[inline(always)]
-fn corners_at(surface: &Surface, vertex: usize) -> &[u32] {
-    &surface.corners[surface.first_corner[vertex] as usize..surface.first_corner[vertex + 1] as usize]
-}
-
-/// The triangle of a corner at `p` and its two edges from there, counter-clockwise.
-#[inline(always)]
-fn edges_at(surface: &Surface, p: DVec3, corner: u32) -> (usize, [DVec3; 2]) {
-    let (t, c) = (corner as usize / 3, corner as usize % 3);
-    let tri = surface.triangles[t];
-    let edge = |c: usize| surface.positions[tri[c % 3] as usize] - p;
-    (t, [edge(c + 1), edge(c + 2)])
 }
 
 /// The bounding rectangle of the cone on one face of the unit cube, or none if it does not reach it.
@@ -257,37 +142,6 @@ fn clip(scratch: &mut Scratch, face: u8, rectangle: [f64; 4]) -> Option<[f32; 4]
     let high = |i: usize| corners.iter().map(|q| q[i]).fold(f64::NEG_INFINITY, f64::max) as f32;
     // One step of f32 outward: the conversion may have rounded inward.
     Some([low(0).next_down(), high(0).next_up(), low(1).next_down(), high(1).next_up()])
-}
-
-/// A rectangle, inside `rectangle`, of slopes that holds the part of the cone there; none if there is no such part.
-///
-/// Each edge moves the sides of the rectangle as far as it excludes all between: not quite the smallest rectangle, and an
-/// empty cone may go unnoticed, but without a branch.
-#[inline(always)]
-fn narrow(edges: &[[f64; 3]], face: u8, rectangle: [f64; 4]) -> Option<[f32; 4]> {
-    let w = usize::from(face % 3);
-    let (u, v) = ((w + 1) % 3, (w + 2) % 3);
-    let up = if face < 3 { 1.0 } else { -1.0 };
-    let [mut ul, mut uh, mut vl, mut vh] = rectangle;
-    for _ in 0..ROUNDS {
-        for e in edges {
-            // x·eu + y·ev <= limit.
-            let (eu, ev) = (e[u], e[v]);
-            let limit = SLACK * (eu.abs() + ev.abs() + e[w].abs()) - e[w] * up;
-            let x = (limit - (ev * vl).min(ev * vh)) / eu;
-            uh = if eu > 0.0 { uh.min(x) } else { uh };
-            ul = if eu < 0.0 { ul.max(x) } else { ul };
-            let y = (limit - (eu * ul).min(eu * uh)) / ev;
-            vh = if ev > 0.0 { vh.min(y) } else { vh };
-            vl = if ev < 0.0 { vl.max(y) } else { vl };
-        }
-        if ul > uh || vl > vh {
-            return None;
-        }
-    }
-    // One step of f32 outward: the conversion may have rounded inward.
-    let (low, high) = ([ul as f32, vl as f32], [uh as f32, vh as f32]);
-    Some([low[0].next_down(), high[0].next_up(), low[1].next_down(), high[1].next_up()])
 }
 
 #[cfg(test)]

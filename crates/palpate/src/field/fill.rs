@@ -22,8 +22,6 @@ const TOUCHES: f32 = 0.867;
 pub(crate) struct Info {
     /// Largest possible excess of a distance outside the band over the true one [voxels].
     pub(crate) excess: f32,
-    /// The side all own nodes are on, if it is one.
-    pub(crate) side: Side,
     /// Whether two neighbouring own nodes are on opposite sides with nothing between them.
     pub(crate) opposed: bool,
     /// Which of its 4³ blocks of own nodes (bit 0: x, 1: y, 2: z in the upper half) have one at the surface.
@@ -31,15 +29,6 @@ pub(crate) struct Info {
     /// Own nodes inside, on the lowest and the highest layer along each axis: bit 8·j + i of a layer, i along the first
     /// of the other two axes.
     pub(crate) faces: [[u64; 2]; 3],
-}
-
-/// Sides of a brick's nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Side {
-    Inside,
-    Outside,
-    #[default]
-    Both,
 }
 
 impl Info {
@@ -364,7 +353,7 @@ dispatch! {
 #[inline(always)]
 fn look_kernel<L: Lanes>(values: &[f32]) -> Info {
     let (zero, touches, apart) = (L::splat(0.0), L::splat(TOUCHES), L::splat(APART));
-    let (mut near, mut all, mut any, mut opposed) = (0, 0xFF, 0, 0);
+    let (mut near, mut opposed) = (0, 0);
     let mut faces = [[0u64; 2]; 3];
     for z in 0..BRICK {
         for y in 0..BRICK {
@@ -374,7 +363,6 @@ fn look_kernel<L: Lanes>(values: &[f32]) -> Info {
             let close = L::bits(touches.ge(size));
             let halves = u8::from(close & 0xF != 0) | u8::from(close & 0xF0 != 0) << 1;
             near |= halves << (2 * (y >> 2) + 4 * (z >> 2));
-            (all, any) = (all & inside, any | inside);
             faces[0][0] |= u64::from(inside & 1) << (8 * z + y);
             faces[0][1] |= u64::from(inside >> 7 & 1) << (8 * z + y);
             if y % (BRICK - 1) == 0 {
@@ -398,12 +386,5 @@ fn look_kernel<L: Lanes>(values: &[f32]) -> Info {
             }
         }
     }
-    let side = if any == 0 {
-        Side::Outside
-    } else if all == 0xFF {
-        Side::Inside
-    } else {
-        Side::Both
-    };
-    Info { excess: 0.0, side, opposed: opposed != 0, near, faces }
+    Info { excess: 0.0, opposed: opposed != 0, near, faces }
 }

@@ -48,7 +48,7 @@ static FROZEN: [[f32; LANES]; 256] = {
     let mut table = [[f32::INFINITY; LANES]; 256];
     let mut n = 0;
     while n < 256 * LANES {
-        if n / LANES >> (n % LANES) & 1 == 1 {
+        if (n / LANES) >> (n % LANES) & 1 == 1 {
             table[n / LANES][n % LANES] = -1.0;
         }
         n += 1;

@@ -51,6 +51,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 /// Nodes nearest to the interior of edge `e` of triangle `t`, from `v0` to `v1`, if that triangle owns the edge.
+#[expect(clippy::too_many_arguments, reason = "all of them describe the edge")]
 #[inline(always)]
 pub(super) fn scan_edge<L: Lanes>(
     slab: &mut Slab,

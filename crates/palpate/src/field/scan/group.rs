@@ -120,8 +120,8 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
             return;
         }
         let mut base = [zero; H];
-        for h in 0..H {
-            base[h] = at(&self.half[h], corner, i);
+        for (base, half) in base.iter_mut().zip(&self.half) {
+            *base = at(half, corner, i);
         }
         let middle = at(&self.middle, corner, i);
         let width = L::load(&self.width);
@@ -139,8 +139,8 @@ impl<S: Sections, F: Feature + Copy + Default, const H: usize> Group<S, F, H> {
                 }
                 let middle = step(&self.middle, middle, u, v);
                 let mut least = width.sub(middle.abs());
-                for h in 0..H {
-                    least = least.min(step(&self.half[h], base[h], u, v));
+                for (base, half) in base.iter().zip(&self.half) {
+                    least = least.min(step(half, *base, u, v));
                 }
                 let found = L::bits(L::and(here, least.ge(zero)));
                 if found != 0 {

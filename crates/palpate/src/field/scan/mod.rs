@@ -5,22 +5,23 @@
 //! Differs: sections of the polyhedra are bounded by rectangles, slice by slice along the axis nearest the feature's
 //! normal; their nodes are tested against the polyhedron's sides, eight slices at a time, and every distance is that of
 //! a real point of the surface, so a node just outside the polyhedron costs time but never correctness; the region of
-//! a vertex is the polar cone of its edges, bounded on the faces of the unit cube, which holds for any valence, for
-//! saddles and for non-manifold fans; slabs of bricks are scanned apart, so threads never share a node.
+//! a vertex is the polar cone of its edges, bounded by the normals around it or, for any valence, for saddles and for
+//! non-manifold fans, on the faces of the unit cube; slabs of bricks are scanned apart, so threads never share a node.
 
 mod edge;
 mod face;
+mod fan;
 mod group;
 mod sweep;
 mod vertex;
 
 use super::bvh::Bvh;
-use super::cone::Cone;
 use super::surface::Surface;
 use crate::simd::{LANES, Lanes, dispatch};
 use crate::store::prefer_large_pages;
 use edge::{Edges, scan_edge};
 use face::{Faces, scan_face};
+pub(crate) use fan::Vertices;
 use glam::DVec3;
 use vertex::scan_cone;
 
@@ -173,16 +174,16 @@ impl Slab {
     }
 
     /// Scans all features that reach the slab.
-    pub(crate) fn scan(&mut self, surface: &Surface, bvh: &Bvh, cones: &[Cone]) {
+    pub(crate) fn scan(&mut self, surface: &Surface, bvh: &Bvh, vertices: &Vertices) {
         let reach = (self.band + 1e-3) as f32;
         let (low, high) = (self.first[2] as f32 - reach, self.end[2] as f32 + reach);
         bvh.between(low, high, |range| scan_triangles(self, surface, range));
-        for cone in cones {
+        vertices.scan(self, |slab, cone| {
             let p = surface.positions[cone.vertex as usize];
-            if self.reaches(p.z, p.z) {
-                scan_cone(self, p, cone);
+            if slab.reaches(p.z, p.z) {
+                scan_cone(slab, p, cone);
             }
-        }
+        });
     }
 }
 
