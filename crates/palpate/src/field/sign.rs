@@ -303,14 +303,13 @@ pub(crate) fn repair(
 ) -> usize {
     repair_background(background, lattice, &inside);
     let mut settled = vec![false; infos.len()];
+    let mut faulty = par::map(infos.len(), |b| faults(values, infos, refined, background, lattice, b));
     loop {
-        let (shared, known): (&[f32], &[Info]) = (values, infos);
-        let faults = par::map(known.len(), |b| faults(shared, known, refined, background, lattice, b));
-        let dirty = par::map(known.len(), |b| {
+        let dirty = par::map(infos.len(), |b| {
             let below = |axis: usize| {
-                refined.neighbour(b, axis, -1).is_some_and(|other| faults[other] >> (axis + 1) & 1 == 1)
+                refined.neighbour(b, axis, -1).is_some_and(|other| faulty[other] >> (axis + 1) & 1 == 1)
             };
-            !settled[b] && (faults[b] != 0 || below(0) || below(1) || below(2))
+            !settled[b] && (faulty[b] != 0 || below(0) || below(1) || below(2))
         });
         if !dirty.contains(&true) {
             return settled.iter().filter(|s| **s).count();
@@ -322,6 +321,13 @@ pub(crate) fn repair(
             }
         });
         settled.iter_mut().zip(&dirty).for_each(|(s, d)| *s |= d);
+        // Only these, and those that compare themselves with them, can have changed.
+        for b in (0..dirty.len()).filter(|b| dirty[*b]) {
+            let below = (0..3).filter_map(|axis| refined.neighbour(b, axis, -1));
+            for b in below.chain([b]) {
+                faulty[b] = faults(values, infos, refined, background, lattice, b);
+            }
+        }
     }
 }
 
@@ -342,15 +348,17 @@ fn repair_background(
         let shared: &[f32] = background;
         let layers = par::map(nz, |k| {
             let mut dirty = Vec::new();
-            for at in k * nx * ny..(k + 1) * nx * ny {
-                let pairs = [
-                    (at % nx + 1 < nx).then_some(at + 1),
-                    (at / nx % ny + 1 < ny).then_some(at + nx),
-                    (k + 1 < nz).then_some(at + nx * ny),
-                ];
-                for other in pairs.into_iter().flatten() {
-                    if opposed(shared[at], shared[other], BRICK as f32) {
-                        dirty.extend([at, other].into_iter().filter(|n| !settled[*n]));
+            for (axis, step) in [1, nx, nx * ny].into_iter().enumerate() {
+                let (rows, columns) = (ny - usize::from(axis == 1), nx - usize::from(axis == 0));
+                if axis == 2 && k + 1 == nz {
+                    continue;
+                }
+                for j in 0..rows {
+                    let row = (k * ny + j) * nx;
+                    for at in row..row + columns {
+                        if opposed(shared[at], shared[at + step], BRICK as f32) {
+                            dirty.extend([at, at + step].into_iter().filter(|n| !settled[*n]));
+                        }
                     }
                 }
             }
