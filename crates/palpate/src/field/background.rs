@@ -28,10 +28,36 @@ struct Node {
     squared: f32,
     /// The triangle it is on; `NONE` if the node knows nothing yet.
     triangle: u32,
-    inside: bool,
+    /// The exact node it came from.
+    source: u32,
 }
 
-const UNKNOWN: Node = Node { point: Vec3::ZERO, squared: f32::INFINITY, triangle: NONE, inside: false };
+const UNKNOWN: Node = Node { point: Vec3::ZERO, squared: f32::INFINITY, triangle: NONE, source: NONE };
+
+/// How the far nodes hang on the exact ones.
+#[derive(Debug)]
+pub(crate) struct Far {
+    /// By how much the farthest off may be too large [voxels].
+    pub(crate) excess: f32,
+    /// For each node the exact one whose point it took; for exact ones themselves.
+    sources: Vec<u32>,
+}
+
+impl Far {
+    /// Whether a node is exact.
+    pub(crate) fn is_exact(&self, n: usize) -> bool {
+        self.sources[n] as usize == n
+    }
+
+    /// Gives far nodes the side of the exact ones they hang on: no surface is between them.
+    pub(crate) fn sign(&self, distances: &mut [f32]) {
+        for (n, &source) in self.sources.iter().enumerate() {
+            if let Some(&side) = distances.get(source as usize) {
+                distances[n] = distances[n].copysign(side);
+            }
+        }
+    }
+}
 
 /// The background while it is made.
 #[derive(Debug)]
@@ -77,7 +103,8 @@ impl Background {
                 });
                 guess = t;
                 let q = closest_point(surface.corners_of(t as usize), p).0;
-                nodes[at] = Node { point: q.as_vec3(), squared: -1.0, triangle: t, inside: d < 0.0 };
+                let source = (k * nx * ny + at) as u32;
+                nodes[at] = Node { point: q.as_vec3(), squared: -1.0, triangle: t, source };
                 distances[at] = d;
             }
             progress.advance(1);
@@ -85,7 +112,7 @@ impl Background {
         (Self { nodes, dims }, distances)
     }
 
-    /// Gives all other nodes their distances [voxels], and returns by how much the farthest off may be too large.
+    /// Gives all other nodes their distances [voxels], with sides.
     /// `touched` says which 4³ blocks of the grid may hold the surface, two to a cell along each axis, x fastest.
     pub(crate) fn far(
         mut self,
@@ -93,7 +120,7 @@ impl Background {
         bvh: &Bvh,
         touched: &[bool],
         distances: &mut [f32],
-    ) -> f32 {
+    ) -> Far {
         let [nx, ny, nz] = self.dims;
         for _ in 0..ROUNDS {
             par::chunks_mut(&mut self.nodes, nx * ny, |k, layer| sweep_layer(layer, nx, k));
@@ -119,10 +146,15 @@ impl Background {
                 } else {
                     excess[0] = excess[0].max(above);
                 }
-                *d = if node.inside { -size } else { size };
+                *d = size;
             }
         });
-        excess.into_iter().fold(0.0, f32::max)
+        let far = Far {
+            excess: excess.into_iter().fold(0.0, f32::max),
+            sources: self.nodes.iter().map(|n| n.source).collect(),
+        };
+        far.sign(distances);
+        far
     }
 
     /// Hands points from layer to layer, up and down.

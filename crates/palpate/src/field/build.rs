@@ -5,7 +5,7 @@
 //! Differs: distances are to the mesh itself, not to marked voxels, and exact in the band; the grid is sparse.
 
 use super::assemble::{Distances, Triangles, assemble};
-use super::background::Background;
+use super::background::{Background, Far};
 use super::brick::{Band, NODES, Refined, corners_of, own};
 use super::bvh::Bvh;
 use super::dipoles::Dipoles;
@@ -121,14 +121,14 @@ fn from_mesh(
     stop()?;
 
     let excess = f64::from(infos.iter().fold(0.0f32, |m, i| m.max(i.excess)));
-    let behind =
-        f64::from(background.far(&surface, &bvh, &touched(&refined, &infos, &lattice), &mut corners));
+    let far = background.far(&surface, &bvh, &touched(&refined, &infos, &lattice), &mut corners);
 
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
-    let (method, confidence) = sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners);
+    let (method, confidence) =
+        sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners, &far);
     let inside = |p: DVec3| dipoles.winding(p) > 0.5;
-    let repaired = apply_sign(method, &mut corners, nodes, &mut infos, &refined, &lattice, inside);
+    let repaired = apply_sign(method, &mut corners, &far, nodes, &mut infos, &refined, &lattice, inside);
     stop()?;
 
     // Outside the surface's box everything is outside.
@@ -150,7 +150,8 @@ fn from_mesh(
             1e-4 + f64::from(f32::EPSILON) * 4.0 * f64::from(*lattice.dims().iter().max().unwrap_or(&1));
         // Between background nodes, exact or propagated; and in bricks outside the band.
         let inexact = (HALF_DIAGONAL * BRICK as f64).max(excess);
-        let far = (HALF_DIAGONAL * BRICK as f64 + behind).max(HALF_DIAGONAL + excess) + rounding;
+        let behind = HALF_DIAGONAL * BRICK as f64 + f64::from(far.excess);
+        let far = behind.max(HALF_DIAGONAL + excess) + rounding;
         let fine = HALF_DIAGONAL + rounding + FAR_WEIGHT * inexact;
         FieldReport {
             sign_method: method,
@@ -281,9 +282,11 @@ fn touched(refined: &Refined, infos: &[Info], lattice: &Lattice) -> Vec<bool> {
 }
 
 /// Gives corners and bricks the side the method says. Returns in how many bricks the method had to be overruled.
+#[expect(clippy::too_many_arguments, reason = "a step between two stages")]
 fn apply_sign(
     method: SignMethod,
     corners: &mut [f32],
+    far: &Far,
     values: &mut [f32],
     infos: &mut [Info],
     refined: &Refined,
@@ -292,7 +295,9 @@ fn apply_sign(
 ) -> usize {
     match method {
         SignMethod::Analytic => {}
-        SignMethod::Pseudonormal => return sign::repair(values, infos, refined, corners, lattice, inside),
+        SignMethod::Pseudonormal => {
+            return sign::repair(values, infos, refined, corners, far, lattice, inside);
+        }
         SignMethod::Unsigned => {
             corners.iter_mut().chain(values).for_each(|d| *d = d.abs());
         }

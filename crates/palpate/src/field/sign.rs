@@ -5,6 +5,7 @@
 //! self-intersections), or where the surface is not closed, the winding number decides: once for every connected
 //! set of nodes that the surface cannot separate, so that no decision hangs on one ray or one noisy point.
 
+use super::background::Far;
 use super::brick::{NODES, Refined, SIDE, own};
 use super::dipoles::Dipoles;
 use super::fill::Info;
@@ -97,8 +98,9 @@ pub(crate) fn choose(
     dipoles: &Dipoles<'_>,
     lattice: &Lattice,
     background: &[f32],
+    far: &Far,
 ) -> (SignMethod, f64) {
-    let checks = check_points(background);
+    let checks = check_points(background, far);
     let windings = par::map(checks.len(), |i| dipoles.winding(corner_position(lattice, checks[i])));
     let decided = windings.iter().filter(|w| (*w - w.round()).abs() < UNDECIDED).count();
     let agreeing = checks
@@ -121,17 +123,14 @@ pub(crate) fn choose(
     }
 }
 
-/// Background nodes to check: up to half of them inside, the rest outside, evenly spread, none at the surface.
-fn check_points(background: &[f32]) -> Vec<usize> {
+/// Exact background nodes to check: up to half of them inside, the rest outside, evenly spread, none at the surface. Far
+/// ones have the sides of these.
+fn check_points(background: &[f32], far: &Far) -> Vec<usize> {
     let mut out = Vec::with_capacity(CHECKS);
     for inside in [true, false] {
-        let mut side: Vec<usize> = (0..background.len())
-            .filter(|&i| (background[i] < 0.0) == inside && background[i].abs() > 0.5)
+        let side: Vec<usize> = (0..background.len())
+            .filter(|&i| far.is_exact(i) && (background[i] < 0.0) == inside && background[i].abs() > 0.5)
             .collect();
-        // Outside, near nodes say most: the far ones are all alike.
-        if !inside {
-            side.retain(|&i| background[i] < 4.0 * BRICK as f32);
-        }
         let step = side.len().div_ceil(CHECKS / 2).max(1);
         out.extend(side.into_iter().step_by(step));
     }
@@ -298,10 +297,14 @@ pub(crate) fn repair(
     infos: &mut [Info],
     refined: &Refined,
     background: &mut [f32],
+    far: &Far,
     lattice: &Lattice,
     inside: impl Fn(DVec3) -> bool + Sync + Send,
 ) -> usize {
-    repair_background(background, lattice, &inside);
+    // The exact nodes among themselves first: a wrong one must not decide for all that hang on it.
+    repair_background(background, lattice, |n| far.is_exact(n), &inside);
+    far.sign(background);
+    repair_background(background, lattice, |_| true, &inside);
     let mut settled = vec![false; infos.len()];
     let mut faulty = par::map(infos.len(), |b| faults(values, infos, refined, background, lattice, b));
     loop {
@@ -340,6 +343,7 @@ fn opposed(a: f32, b: f32, spacing: f32) -> bool {
 fn repair_background(
     background: &mut [f32],
     lattice: &Lattice,
+    counts: impl Fn(usize) -> bool + Sync + Send,
     inside: impl Fn(DVec3) -> bool + Sync + Send,
 ) {
     let [nx, ny, nz] = lattice.corners();
@@ -356,7 +360,8 @@ fn repair_background(
                 for j in 0..rows {
                     let row = (k * ny + j) * nx;
                     for at in row..row + columns {
-                        if opposed(shared[at], shared[at + step], BRICK as f32) {
+                        let apart = opposed(shared[at], shared[at + step], BRICK as f32);
+                        if apart && counts(at) && counts(at + step) {
                             dirty.extend([at, at + step].into_iter().filter(|n| !settled[*n]));
                         }
                     }
