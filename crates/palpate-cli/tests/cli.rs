@@ -311,6 +311,20 @@ fn build_reuses_and_answers() {
     assert_eq!(lines.lines().count(), 3);
     assert_eq!(lines.lines().next().unwrap().split(',').count(), 4);
 
+    // Witnesses: points of the mesh itself. A file without triangles cannot give them.
+    refuses(&["distance", &out, "--points", &points, "--witness"], &["--triangles"]);
+    let kept = folder.path("kept.palp");
+    answer(&["build", &cube, "-o", &kept, "--resolution", "40", "--triangles", "--json"]);
+    let value = answer(&["distance", &kept, "--points", &points, "--witness", "--json"]);
+    has_keys(&value, "distances points triangles");
+    for (i, (distance, axis, at)) in [(0.02, 0, 1.0), (-0.02, 2, 1.0)].into_iter().enumerate() {
+        assert!((value["distances"][i + 1].as_f64().unwrap() - distance).abs() < 1e-6);
+        assert!((value["points"][i + 1][axis].as_f64().unwrap() - at).abs() < 1e-6);
+        assert!(value["triangles"][i + 1].as_u64().unwrap() < 12);
+    }
+    let lines = stdout(&palpate(&["distance", &cube, "--points", &points, "--witness"]));
+    assert_eq!(lines.lines().next().unwrap().split(',').count(), 5);
+
     // A file cut short is refused.
     let short = folder.write("short.palp", &bytes[..bytes.len() / 2]);
     refuses(&["inspect", &short], &["short.palp"]);

@@ -8,7 +8,7 @@ use super::{Axes, Slab, Slices, float};
 use crate::simd::{LANES, Lanes};
 
 /// Largest section of a grouped region along u and v [voxels]. Above it, slices as lanes are as good.
-pub(super) const SMALL: f64 = 1.7;
+pub(super) const SMALL: f64 = 0.7;
 /// Most slices of a grouped region: farther from its first f32 would lose digits.
 pub(super) const SLICES: i32 = 16;
 
