@@ -1,6 +1,6 @@
 //! Memory that is either owned or part of a mapped file, read as one slice without asking which.
 //!
-//! This file and `simd.rs` are the only ones with unsafe code.
+//! This file, `simd.rs` and `simd/wide.rs` are the only ones with unsafe code.
 #![expect(unsafe_code, reason = "maps files and keeps slices of shared memory beside their owner")]
 
 use bytemuck::{AnyBitPattern, NoUninit};
