@@ -125,8 +125,10 @@ impl Slab {
 
     /// Makes room for about so many bricks, at most one a cell.
     pub(crate) fn reserve(&mut self, bricks: usize) {
-        self.nodes.reserve_exact(bricks.min(self.slots.len()));
-        prefer_large_pages(&mut self.nodes);
+        // An estimate only: where the system refuses so much at once, bricks are added one by one.
+        if self.nodes.try_reserve_exact(bricks.min(self.slots.len())).is_ok() {
+            prefer_large_pages(&mut self.nodes);
+        }
     }
 
     /// Writes a candidate to the node at `address`.
