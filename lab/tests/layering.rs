@@ -13,6 +13,7 @@ const TRUNK: &[&[&str]] = &[
     &["shell"],
     &["tree"],
     &["contact", "reduce"],
+    &["shape"],
     &["query"],
     &["force"],
     &["world"],
@@ -22,7 +23,7 @@ const TRUNK: &[&[&str]] = &[
 const BRANCHES: &[&str] = &["soft", "cloud"];
 
 /// Above everything: they bundle what the stages make.
-const TOP: &[&str] = &["lib", "shape", "asset"];
+const TOP: &[&str] = &["lib", "asset"];
 
 /// Crates the engine must not depend on, not even through others: names that start so.
 const FORBIDDEN: &[&str] =

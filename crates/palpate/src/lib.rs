@@ -31,16 +31,21 @@
 //! ```
 
 pub mod asset;
+pub mod contact;
 pub mod field;
 pub mod math;
 pub mod mesh;
 pub mod par;
 pub mod progress;
+pub mod shell;
 mod simd;
 mod store;
 pub mod voxmap;
 
 pub use asset::Asset;
+pub use contact::{Contact, Contacts};
 pub use field::Field;
+pub use math::{Pose, Wrench};
 pub use mesh::Mesh;
+pub use shell::Shell;
 pub use voxmap::Voxmap;
