@@ -12,10 +12,10 @@ use glam::Vec3;
 
 /// Blocks of eight points in a group. More: nodes asked for early leave the first-level cache before they are used (16: a
 /// tenth slower). Fewer: less is under way at once, and the ends of loops cost more (4: a twentieth slower).
-const BLOCKS: usize = 8;
+pub(crate) const BLOCKS: usize = 8;
 
 /// What the kernel reads.
-pub(super) struct View<'a, T> {
+pub(crate) struct View<'a, T> {
     directory: &'a [i32],
     values: &'a [T],
     /// Metres per stored unit.
@@ -25,16 +25,17 @@ pub(super) struct View<'a, T> {
 }
 
 impl<'a, T> View<'a, T> {
-    pub(super) fn new(lattice: &Lattice, directory: &'a [i32], values: &'a [T], scale: f32) -> Self {
+    pub(crate) fn new(lattice: &Lattice, directory: &'a [i32], values: &'a [T], scale: f32) -> Self {
         Self { directory, values, scale, voxel: lattice.voxel as f32, cells: lattice.cells.map(|c| c as i32) }
     }
 }
 
 /// Rows of two nodes: four for each point.
-type Rows<'a, T> = Places<'a, T, { 4 * BLOCKS }, 2>;
+pub(crate) type Rows<'a, T> = Places<'a, T, { 4 * BLOCKS }, 2>;
 
 /// Stored values a kernel can read in pairs.
-trait Stored: Copy {
+pub(crate) trait Stored: Copy {
+    /// The values of a row of nodes, and of the next along x.
     fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L);
     /// Metres from stored units.
     fn metres<L: Lanes>(v: L, scale: f32) -> L;
@@ -80,7 +81,9 @@ fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, points: &[Vec3], out: &mut [f32
 }
 
 /// A group of points between the passes, in blocks of eight.
-struct Group<'a, T> {
+pub(crate) struct Group<'a, T> {
+    /// Where the points are, from the lattice's origin along each axis [cells]: what the passes start from.
+    pub(crate) point: [Vectors<f32, BLOCKS>; 3],
     /// The cell of each point, in the directory.
     cell: Places<'a, i32, BLOCKS, 1>,
     /// What the directory says of it.
@@ -96,15 +99,20 @@ struct Group<'a, T> {
     rows: Rows<'a, T>,
 }
 
+impl<'a, T: Stored> Group<'a, T> {
+    /// Room for a group; none for a field without nodes.
+    pub(crate) fn new(view: &View<'a, T>) -> Option<Self> {
+        let (cell, rows) = (Places::new(view.directory)?, Places::new(view.values)?);
+        let (ints, floats) = (Vectors([[0; LANES]; BLOCKS]), [Vectors([[0.0; LANES]; BLOCKS]); 3]);
+        Some(Self { point: floats, cell, entry: ints, corner: ints, local: floats, fraction: floats, rows })
+    }
+}
+
 #[inline(always)]
 fn read<L: Lanes, T: Stored>(view: &View<'_, T>, points: &[Vec3], out: &mut [f32]) {
     let n = points.len().min(out.len());
     let (points, out) = (&points[..n], &mut out[..n]);
-    let (Some(cell), Some(rows)) = (Places::new(view.directory), Places::new(view.values)) else {
-        return out.fill(f32::NAN);
-    };
-    let (ints, floats) = (Vectors([[0; LANES]; BLOCKS]), [Vectors([[0.0; LANES]; BLOCKS]); 3]);
-    let mut group = Group { cell, entry: ints, corner: ints, local: floats, fraction: floats, rows };
+    let Some(mut group) = Group::new(view) else { return out.fill(f32::NAN) };
     let (blocks, rest) = bytemuck::cast_slice::<Vec3, f32>(points).as_chunks::<{ 3 * LANES }>();
     let (outs, rest_out) = out.as_chunks_mut::<LANES>();
     let mut at = 0;
@@ -133,9 +141,28 @@ fn read_group<L: Lanes, T: Stored>(
 ) {
     let n = points.len().min(out.len()).min(BLOCKS);
     let (points, out) = (&points[..n], &mut out[..n]);
+    let cells = L::splat(1.0 / (BRICK as f32 * view.voxel));
+    for i in 0..n {
+        let p = L::load_points(&points[i]);
+        p[0].mul(cells).store(&mut group.point[0].0[i]);
+        p[1].mul(cells).store(&mut group.point[1].0[i]);
+        p[2].mul(cells).store(&mut group.point[2].0[i]);
+    }
+    let outside = resolve::<L, T>(view, group, n);
+    if scattered(view, points) {
+        prefetch(group, n);
+    }
+    for i in 0..n {
+        distance::<L, T>(view, group, i, outside).store(&mut out[i]);
+    }
+}
+
+/// Finds the nodes around the first `n` blocks of points. Returns whether some point is not strictly inside the box.
+#[inline(always)]
+pub(crate) fn resolve<L: Lanes, T: Stored>(view: &View<'_, T>, group: &mut Group<'_, T>, n: usize) -> bool {
     let mut outside = 0;
     for i in 0..n {
-        outside |= find::<L, T>(view, &points[i], group, i);
+        outside |= find::<L, T>(view, group, i);
     }
     for i in 0..n {
         for lane in 0..LANES {
@@ -145,25 +172,36 @@ fn read_group<L: Lanes, T: Stored>(
     for i in 0..n {
         locate::<L, T>(view, group, i);
     }
-    if scattered(view, points) {
-        for i in 0..n {
-            // Point by point: the rows of one are mostly in one page.
-            for lane in 0..LANES {
-                group.rows.prefetch(4 * i, lane);
-                group.rows.prefetch(4 * i + 2, lane);
-                if size_of::<T>() > 2 {
-                    // Mostly in the cache lines above otherwise.
-                    group.rows.prefetch(4 * i + 1, lane);
-                    group.rows.prefetch(4 * i + 3, lane);
-                }
+    outside != 0
+}
+
+/// Asks for the nodes of the first `n` blocks.
+#[inline(always)]
+pub(crate) fn prefetch<T: Stored>(group: &Group<'_, T>, n: usize) {
+    for i in 0..n {
+        // Point by point: the rows of one are mostly in one page.
+        for lane in 0..LANES {
+            group.rows.prefetch(4 * i, lane);
+            group.rows.prefetch(4 * i + 2, lane);
+            if size_of::<T>() > 2 {
+                // Mostly in the cache lines above otherwise.
+                group.rows.prefetch(4 * i + 1, lane);
+                group.rows.prefetch(4 * i + 3, lane);
             }
         }
     }
-    for i in 0..n {
-        let d = interpolate::<L, T>(view, group, i);
-        let d = if outside == 0 { d } else { extend::<L, T>(view, &points[i], d) };
-        d.store(&mut out[i]);
-    }
+}
+
+/// Distances of block `i` [m]; `outside` says whether some point may be outside the box.
+#[inline(always)]
+pub(crate) fn distance<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    group: &Group<'_, T>,
+    i: usize,
+    outside: bool,
+) -> L {
+    let d = interpolate::<L, T>(view, group, i);
+    if outside { extend::<L, T>(view, group, i, d) } else { d }
 }
 
 /// Whether the points seem to be in no order, judged by the first and last of eight. Asking for the nodes of those in
@@ -177,13 +215,8 @@ fn scattered<T>(view: &View<'_, T>, points: &[[f32; 3 * LANES]]) -> bool {
 
 /// The cell of each point. Returns a bit for each lane that is not strictly inside the box.
 #[inline(always)]
-fn find<L: Lanes, T: Stored>(
-    view: &View<'_, T>,
-    points: &[f32; 3 * LANES],
-    group: &mut Group<'_, T>,
-    i: usize,
-) -> u32 {
-    let p = L::load_points(points);
+fn find<L: Lanes, T: Stored>(view: &View<'_, T>, group: &mut Group<'_, T>, i: usize) -> u32 {
+    let p = point::<L, T>(group, i);
     let [x, y, z] = [axis(view, p[0], 0), axis(view, p[1], 1), axis(view, p[2], 2)];
     x.0.sub(x.1).store(&mut group.local[0].0[i]);
     y.0.sub(y.1).store(&mut group.local[1].0[i]);
@@ -198,10 +231,16 @@ fn find<L: Lanes, T: Stored>(
     L::bits(L::or(L::or(x.2, y.2), z.2))
 }
 
+/// Where the points of block `i` are [cells].
+#[inline(always)]
+pub(crate) fn point<L: Lanes, T>(group: &Group<'_, T>, i: usize) -> [L; 3] {
+    let [x, y, z] = &group.point;
+    [L::load(&x.0[i]), L::load(&y.0[i]), L::load(&z.0[i])]
+}
+
 /// Coordinates along one axis held to the box, the whole part of them [cells], and where they had to be held.
 #[inline(always)]
-fn axis<L: Lanes, T>(view: &View<'_, T>, p: L, axis: usize) -> (L, L, L::Mask) {
-    let u = p.mul(L::splat(1.0 / (BRICK as f32 * view.voxel)));
+fn axis<L: Lanes, T>(view: &View<'_, T>, u: L, axis: usize) -> (L, L, L::Mask) {
     // To a hair less than the box: then whole cells are below `cells` and nodes of a brick below 8. NaN becomes 0.
     let held = u.max(L::splat(0.0)).min(L::splat((view.cells[axis] as f32).next_down()));
     (held, held.floor(), u.ne(held))
@@ -246,21 +285,36 @@ fn interpolate<L: Lanes, T: Stored>(view: &View<'_, T>, group: &Group<'_, T>, i:
     T::metres(lerp(low, high, fz), view.scale)
 }
 
-/// Distances of points from the values `d` at the box. See the head of `sample.rs`.
+/// The direction in which the distance grows fastest at the points of block `i`, not unit.
 #[inline(always)]
-fn extend<L: Lanes, T>(view: &View<'_, T>, points: &[f32; 3 * LANES], d: L) -> L {
-    let p = L::load_points(points);
+pub(crate) fn gradient<L: Lanes, T: Stored>(group: &Group<'_, T>, i: usize) -> [L; 3] {
+    let f = &group.fraction;
+    let [fx, fy, fz] = [L::load(&f[0].0[i]), L::load(&f[1].0[i]), L::load(&f[2].0[i])];
+    let (a0, a1) = T::pairs::<L>(&group.rows, 4 * i);
+    let (b0, b1) = T::pairs::<L>(&group.rows, 4 * i + 1);
+    let (c0, c1) = T::pairs::<L>(&group.rows, 4 * i + 2);
+    let (d0, d1) = T::pairs::<L>(&group.rows, 4 * i + 3);
+    let x = lerp(lerp(a1.sub(a0), b1.sub(b0), fy), lerp(c1.sub(c0), d1.sub(d0), fy), fz);
+    let (a, b, c, d) = (lerp(a0, a1, fx), lerp(b0, b1, fx), lerp(c0, c1, fx), lerp(d0, d1, fx));
+    let y = lerp(b.sub(a), d.sub(c), fz);
+    let z = lerp(c.sub(a), d.sub(b), fy);
+    [x, y, z]
+}
+
+/// Distances of block `i` from the values `d` at the box. See the head of `sample.rs`.
+#[inline(always)]
+fn extend<L: Lanes, T>(view: &View<'_, T>, group: &Group<'_, T>, i: usize, d: L) -> L {
+    let p = point::<L, T>(group, i);
     let zero = L::splat(0.0);
     let mut outside = zero;
-    for (p, cells) in [(p[0], view.cells[0]), (p[1], view.cells[1]), (p[2], view.cells[2])] {
-        let u = p.mul(L::splat(1.0 / view.voxel));
+    for (u, cells) in [(p[0], view.cells[0]), (p[1], view.cells[1]), (p[2], view.cells[2])] {
         // NaN becomes 0 here and stays in `outside`.
-        let inside = u.max(zero).min(L::splat((cells * BRICK as i32) as f32));
+        let inside = u.max(zero).min(L::splat(cells as f32));
         let away = u.sub(inside);
         outside = outside.add(away.mul(away));
     }
-    let voxel = L::splat(view.voxel);
-    let beyond = outside.mul(voxel.mul(voxel)).add(d.mul(d)).sqrt();
+    let cell = L::splat(BRICK as f32 * view.voxel);
+    let beyond = outside.mul(cell.mul(cell)).add(d.mul(d)).sqrt();
     L::select(zero.ge(outside), d, beyond)
 }
 

@@ -40,6 +40,24 @@ pub struct ShellReport {
 }
 
 impl Shell {
+    /// A shell of given points, in the shape's frame [m]: a cloud, or points made elsewhere. `areas` [m²] and outward unit `normals`
+    /// are those of the points; the shortest of the three lists counts. `spacing` and `radius` [m] are taken on trust: see
+    /// [`ShellReport`].
+    pub fn from_points(points: &[DVec3], normals: &[Vec3], areas: &[f32], spacing: f64, radius: f64) -> Self {
+        let n = points.len().min(normals.len()).min(areas.len());
+        let aabb = crate::math::Aabb::of_points(points[..n].iter().copied());
+        let origin = if n > 0 { aabb.centre() } else { DVec3::ZERO };
+        let area = areas[..n].iter().map(|a| f64::from(*a)).sum();
+        Self {
+            origin,
+            positions: points[..n].iter().map(|p| (*p - origin).as_vec3()).collect(),
+            normals: normals[..n].to_vec(),
+            areas: areas[..n].to_vec(),
+            triangles: vec![0; n],
+            report: ShellReport { spacing, radius, area, entries: n, points: n, ..Default::default() },
+        }
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.positions.len()

@@ -1,0 +1,87 @@
+//! Questions about two shapes in a relative pose: where they touch, how far apart they are, how to part them.
+//!
+//! A is the first shape, B the second. One of them gives its field and the other its points; results do not say which unless
+//! asked.
+
+mod contacts;
+pub(crate) mod frame;
+pub(crate) mod walk;
+
+use crate::contact::Contacts;
+use crate::shape::Shape;
+use walk::Run;
+
+/// Which shape gives the points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Roles {
+    /// The one with fewer points; B if both have as many.
+    #[default]
+    Fewer,
+    /// The first shape gives the points, the second the field.
+    PointsOfA,
+    /// The second shape gives the points, the first the field.
+    PointsOfB,
+}
+
+impl Roles {
+    /// Whether A gives the points.
+    pub fn swapped(self, a: &Shape, b: &Shape) -> bool {
+        match self {
+            Self::Fewer => a.tree.len() < b.tree.len(),
+            Self::PointsOfA => true,
+            Self::PointsOfB => false,
+        }
+    }
+}
+
+/// What a query looks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryParams {
+    /// Points at most this far outside count as contacts, with a positive distance [m].
+    pub margin: f64,
+    /// Which shape gives the points.
+    pub roles: Roles,
+}
+
+impl Default for QueryParams {
+    fn default() -> Self {
+        Self { margin: 0.0, roles: Roles::Fewer }
+    }
+}
+
+/// What a query did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Nodes whose balls were tested.
+    pub nodes: usize,
+    /// Points that were tested.
+    pub points: usize,
+    /// The pose, or the margin, was not a finite number: there is no answer.
+    pub non_finite: bool,
+}
+
+/// The memory of queries of one pair: keep it, and queries after the first do not allocate.
+#[derive(Debug, Default)]
+pub struct Query {
+    contacts: Contacts,
+    runs: Vec<Run>,
+    next: Vec<Run>,
+    stats: Stats,
+}
+
+impl Query {
+    /// Memory for any pair; it grows with the first query.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the last query did.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The contacts the last query found.
+    pub fn last(&self) -> &Contacts {
+        &self.contacts
+    }
+}

@@ -1,0 +1,307 @@
+//! Walking down a tree, level by level, and testing points: the two kernels every query is made of.
+//!
+//! Based on: sagardia14 2.3, Algorithm 1.
+//! Differs: a node is skipped only if its ball is provably farther than the margin (the paper's test has its sign wrong); each
+//! level is a list of runs of neighbouring nodes, so that vectors are full and memory is read in order; eight vectors are under
+//! way at once.
+
+use super::Stats;
+use super::frame::{Frame, apply, turn};
+use crate::contact::Contact;
+use crate::field::Field;
+use crate::field::encode::Values;
+use crate::field::read::{self, BLOCKS, Group, Stored, View};
+use crate::simd::{LANES, Lanes, dispatch};
+use crate::tree::{Level, Tree};
+
+/// Neighbouring nodes of a level, or points: from, to.
+pub(crate) type Run = [u32; 2];
+
+/// Runs this near to each other become one: what lies between is tested in vain, but vectors are full.
+const GAP: u32 = 4;
+
+/// Adds a run, joined to the last where they nearly meet.
+#[inline(always)]
+pub(crate) fn join(runs: &mut Vec<Run>, from: u32, to: u32) {
+    match runs.last_mut() {
+        Some(last) if from - last[1] <= GAP => last[1] = to,
+        _ => runs.push([from, to]),
+    }
+}
+
+/// How far above the margin the distance at the centre of a ball may be without excluding that one of its points is below it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// [m]
+    pub(crate) margin: f32,
+    /// Steepness of the field [1].
+    pub(crate) slope: f32,
+    /// Error of the field, added to the radius [m].
+    pub(crate) error: f32,
+}
+
+impl Reach {
+    pub(crate) fn new(field: &Field, frame: &Frame, margin: f64) -> Self {
+        let r = field.report();
+        let slope = r.lipschitz.max(1.0) * (1.0 + 1e-5);
+        // Rounding moves the centre and the points.
+        let slack = 2.0 * slope * f64::from(frame.rounding);
+        Self {
+            margin: (margin + slack) as f32,
+            slope: slope as f32,
+            error: (r.error_bound_band + r.error_bound_far) as f32,
+        }
+    }
+
+    #[inline(always)]
+    fn limit<L: Lanes>(&self, radius: L) -> L {
+        let steep = radius.mul(L::splat(self.slope));
+        steep.min(radius.add(L::splat(self.error))).add(L::splat(self.margin))
+    }
+}
+
+/// Blocks of a group: where each begins, and a bit for each lane that counts.
+type Blocks = [(u32, u32); BLOCKS];
+
+/// What is asked, and where the answer goes.
+pub(crate) struct Job<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) tree: &'a Tree,
+    /// None: every point is tested.
+    pub(crate) reach: Option<Reach>,
+    /// [m]
+    pub(crate) margin: f32,
+    pub(crate) runs: &'a mut Vec<Run>,
+    pub(crate) next: &'a mut Vec<Run>,
+    pub(crate) out: &'a mut Vec<Contact>,
+    pub(crate) stats: Stats,
+}
+
+/// Contacts of a shape's field with the points of a tree.
+pub(crate) fn contacts(field: &Field, clear: &[f32], job: &mut Job<'_>) {
+    let l = field.lattice();
+    match &field.values {
+        Values::Float(v) => contacts_float(&View::new(l, &field.directory, v, 1.0), clear, job),
+        Values::Scaled { values, step, .. } => {
+            contacts_scaled(&View::new(l, &field.directory, values, *step), clear, job);
+        }
+    }
+}
+
+/// [`contacts`] without SIMD: same bits.
+pub(crate) fn contacts_plain(field: &Field, clear: &[f32], job: &mut Job<'_>) {
+    let l = field.lattice();
+    match &field.values {
+        Values::Float(v) => contacts_float_plain(&View::new(l, &field.directory, v, 1.0), clear, job),
+        Values::Scaled { values, step, .. } => {
+            contacts_scaled_plain(&View::new(l, &field.directory, values, *step), clear, job);
+        }
+    }
+}
+
+dispatch! {
+    fn contacts_float / contacts_float_plain = float_kernel(view: &View<'_, f32>, clear: &[f32], job: &mut Job<'_>)
+}
+dispatch! {
+    fn contacts_scaled / contacts_scaled_plain = scaled_kernel(view: &View<'_, i16>, clear: &[f32], job: &mut Job<'_>)
+}
+#[inline(always)]
+fn float_kernel<L: Lanes>(view: &View<'_, f32>, clear: &[f32], job: &mut Job<'_>) {
+    contacts_kernel::<L, f32>(view, clear, job);
+}
+#[inline(always)]
+fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, clear: &[f32], job: &mut Job<'_>) {
+    contacts_kernel::<L, i16>(view, clear, job);
+}
+
+#[inline(always)]
+fn contacts_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, clear: &[f32], job: &mut Job<'_>) {
+    let Some(mut group) = Group::new(view) else { return };
+    let m = job.frame.lanes::<L>();
+    let mut blocks: Blocks = [(0, 0); BLOCKS];
+    job.runs.clear();
+    if let Some(reach) = job.reach {
+        job.runs.push([0, job.tree.nodes(0) as u32]);
+        for level in &job.tree.levels {
+            job.next.clear();
+            let mut n = 0;
+            for run in job.runs.iter() {
+                let [mut at, end] = *run;
+                job.stats.nodes += (end - at) as usize;
+                while at < end {
+                    blocks[n] = (at, live(end - at));
+                    n += 1;
+                    at += LANES as u32;
+                    if n == BLOCKS {
+                        prune_group::<L, T>(view, &mut group, &m, level, reach, &blocks, n, job.next);
+                        n = 0;
+                    }
+                }
+            }
+            prune_group::<L, T>(view, &mut group, &m, level, reach, &blocks, n, job.next);
+            core::mem::swap(job.runs, job.next);
+        }
+    } else {
+        job.runs.push([0, job.tree.len() as u32]);
+    }
+    let mut n = 0;
+    for run in job.runs.iter() {
+        let [mut at, end] = *run;
+        job.stats.points += (end - at) as usize;
+        while at < end {
+            blocks[n] = (at, live(end - at));
+            n += 1;
+            at += LANES as u32;
+            if n == BLOCKS {
+                touch_group::<L, T>(
+                    view, &mut group, &m, job.frame, job.tree, job.margin, &blocks, n, job.out,
+                );
+                n = 0;
+            }
+        }
+    }
+    touch_group::<L, T>(view, &mut group, &m, job.frame, job.tree, job.margin, &blocks, n, job.out);
+}
+
+#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
+#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
+#[inline(always)]
+fn prune_group<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    group: &mut Group<'_, T>,
+    m: &[[L; 4]; 3],
+    level: &Level,
+    reach: Reach,
+    blocks: &Blocks,
+    n: usize,
+    out: &mut Vec<Run>,
+) {
+    let outside = load_group::<L, T>(view, group, m, &level.centre, blocks, n);
+    for i in 0..n {
+        let (at, live) = blocks[i];
+        let d = read::distance::<L, T>(view, group, i, outside);
+        let limit = reach.limit(lanes_at::<L>(&level.radius, at));
+        let mut bits = L::bits(limit.ge(d)) & live;
+        while bits != 0 {
+            let node = at as usize + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            if let [from, to, ..] = level.first[node..] {
+                join(out, from, to);
+            }
+        }
+    }
+}
+
+/// Puts points `at` of each block into the group and finds the nodes around them.
+#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
+#[inline(always)]
+fn load_group<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    group: &mut Group<'_, T>,
+    m: &[[L; 4]; 3],
+    points: &[Vec<f32>; 3],
+    blocks: &Blocks,
+    n: usize,
+) -> bool {
+    for i in 0..n {
+        let p = apply(m, lanes_of::<L>(points, blocks[i].0));
+        p[0].store(&mut group.point[0].0[i]);
+        p[1].store(&mut group.point[1].0[i]);
+        p[2].store(&mut group.point[2].0[i]);
+    }
+    let outside = read::resolve::<L, T>(view, group, n);
+    if n > 100 {
+        read::prefetch(group, n);
+    }
+    outside
+}
+
+/// A bit for each of the first `count` lanes.
+#[inline(always)]
+fn live(count: u32) -> u32 {
+    if count >= LANES as u32 { 0xff } else { (1 << count) - 1 }
+}
+
+/// Eight numbers from `at` on; arrays are longer by a vector.
+#[inline(always)]
+pub(crate) fn lanes_at<L: Lanes>(v: &[f32], at: u32) -> L {
+    L::load(v[at as usize..].first_chunk().unwrap_or(&[0.0; LANES]))
+}
+
+#[inline(always)]
+pub(crate) fn lanes_of<L: Lanes>(v: &[Vec<f32>; 3], at: u32) -> [L; 3] {
+    [lanes_at(&v[0], at), lanes_at(&v[1], at), lanes_at(&v[2], at)]
+}
+
+#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
+#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
+#[inline(always)]
+fn touch_group<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    group: &mut Group<'_, T>,
+    m: &[[L; 4]; 3],
+    frame: &Frame,
+    tree: &Tree,
+    margin: f32,
+    blocks: &Blocks,
+    n: usize,
+    out: &mut Vec<Contact>,
+) {
+    let outside = load_group::<L, T>(view, group, m, &tree.position, blocks, n);
+    for i in 0..n {
+        let (at, live) = blocks[i];
+        let d = read::distance::<L, T>(view, group, i, outside);
+        let bits = L::bits(L::splat(margin).ge(d)) & live;
+        if bits != 0 {
+            emit::<L, T>(group, frame, tree, i, at, d, bits, out);
+        }
+    }
+}
+
+/// Adds the contacts of block `i` whose bits are set.
+#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
+#[inline(always)]
+fn emit<L: Lanes, T: Stored>(
+    group: &Group<'_, T>,
+    frame: &Frame,
+    tree: &Tree,
+    i: usize,
+    at: u32,
+    d: L,
+    mut bits: u32,
+    out: &mut Vec<Contact>,
+) {
+    let p = read::point::<L, T>(group, i);
+    let own = turn(&frame.turn::<L>(), lanes_of::<L>(&tree.normal, at));
+    let g = read::gradient::<L, T>(group, i);
+    // Where the field is flat, on a medial axis, the point's own normal says where outside is.
+    let (zero, tiny) = (L::splat(0.0), L::splat(1e-30));
+    let square = g[0].mul(g[0]).add(g[1].mul(g[1])).add(g[2].mul(g[2]));
+    let flat = tiny.ge(square);
+    let inverse = L::splat(1.0).div(square.max(tiny).sqrt());
+    let cell = L::splat(frame.cell);
+    let mut rows = [[0.0; LANES]; 10];
+    p[0].mul(cell).store(&mut rows[0]);
+    p[1].mul(cell).store(&mut rows[1]);
+    p[2].mul(cell).store(&mut rows[2]);
+    d.store(&mut rows[3]);
+    L::select(flat, zero.sub(own[0]), g[0].mul(inverse)).store(&mut rows[4]);
+    L::select(flat, zero.sub(own[1]), g[1].mul(inverse)).store(&mut rows[5]);
+    L::select(flat, zero.sub(own[2]), g[2].mul(inverse)).store(&mut rows[6]);
+    own[0].store(&mut rows[7]);
+    own[1].store(&mut rows[8]);
+    own[2].store(&mut rows[9]);
+    while bits != 0 {
+        let l = bits.trailing_zeros() as usize;
+        bits &= bits - 1;
+        let id = at as usize + l;
+        out.push(Contact {
+            point: [rows[0][l], rows[1][l], rows[2][l]],
+            distance: rows[3][l],
+            normal: [rows[4][l], rows[5][l], rows[6][l]],
+            id: id as u32,
+            shell_normal: [rows[7][l], rows[8][l], rows[9][l]],
+            area: tree.area[id],
+        });
+    }
+}
