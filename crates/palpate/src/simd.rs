@@ -22,6 +22,8 @@ pub(crate) trait Lanes: Copy {
     /// Eight points, x y z of each in turn, as one vector for each axis.
     fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3];
     fn store(self, out: &mut [f32; LANES]);
+    /// The four values of each lane side by side.
+    fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]);
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
@@ -53,6 +55,8 @@ pub(crate) trait Lanes: Copy {
     /// Truncates toward zero; lanes outside i32 are unspecified but not undefined.
     fn to_ints(self) -> Self::Ints;
     fn ints(v: i32) -> Self::Ints;
+    /// The same bits, taken for `f32`.
+    fn from_int_bits(v: Self::Ints) -> Self;
     fn load_ints(v: &[i32; LANES]) -> Self::Ints;
     fn store_ints(v: Self::Ints, out: &mut [i32; LANES]);
     fn int_add(a: Self::Ints, b: Self::Ints) -> Self::Ints;
@@ -166,6 +170,12 @@ impl Lanes for Plain {
         *out = self.0;
     }
     #[inline(always)]
+    fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = [rows[0].0[i], rows[1].0[i], rows[2].0[i], rows[3].0[i]];
+        }
+    }
+    #[inline(always)]
     fn add(self, o: Self) -> Self {
         lanes(|i| self.0[i] + o.0[i])
     }
@@ -244,6 +254,10 @@ impl Lanes for Plain {
     #[inline(always)]
     fn ints(v: i32) -> Self::Ints {
         [v; LANES]
+    }
+    #[inline(always)]
+    fn from_int_bits(v: Self::Ints) -> Self {
+        lanes(|i| f32::from_bits(v[i] as u32))
     }
     #[inline(always)]
     fn int_add(a: Self::Ints, b: Self::Ints) -> Self::Ints {

@@ -83,7 +83,7 @@ fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, points: &[Vec3], out: &mut [f32
 /// A group of points between the passes, in blocks of eight.
 pub(crate) struct Group<'a, T> {
     /// Where the points are, from the lattice's origin along each axis [cells]: what the passes start from.
-    pub(crate) point: [Vectors<f32, BLOCKS>; 3],
+    point: [Vectors<f32, BLOCKS>; 3],
     /// The cell of each point, in the directory.
     cell: Places<'a, i32, BLOCKS, 1>,
     /// What the directory says of it.
@@ -105,6 +105,15 @@ impl<'a, T: Stored> Group<'a, T> {
         let (cell, rows) = (Places::new(view.directory)?, Places::new(view.values)?);
         let (ints, floats) = (Vectors([[0; LANES]; BLOCKS]), [Vectors([[0.0; LANES]; BLOCKS]); 3]);
         Some(Self { point: floats, cell, entry: ints, corner: ints, local: floats, fraction: floats, rows })
+    }
+
+    /// Sets the points of block `i`, from the lattice's origin [cells].
+    #[inline(always)]
+    pub(crate) fn put<L: Lanes>(&mut self, i: usize, p: [L; 3]) {
+        let [x, y, z] = &mut self.point;
+        p[0].store(&mut x.0[i]);
+        p[1].store(&mut y.0[i]);
+        p[2].store(&mut z.0[i]);
     }
 }
 
@@ -144,9 +153,7 @@ fn read_group<L: Lanes, T: Stored>(
     let cells = L::splat(1.0 / (BRICK as f32 * view.voxel));
     for i in 0..n {
         let p = L::load_points(&points[i]);
-        p[0].mul(cells).store(&mut group.point[0].0[i]);
-        p[1].mul(cells).store(&mut group.point[1].0[i]);
-        p[2].mul(cells).store(&mut group.point[2].0[i]);
+        group.put(i, [p[0].mul(cells), p[1].mul(cells), p[2].mul(cells)]);
     }
     let outside = resolve::<L, T>(view, group, n);
     if scattered(view, points) {
@@ -177,7 +184,7 @@ pub(crate) fn resolve<L: Lanes, T: Stored>(view: &View<'_, T>, group: &mut Group
 
 /// Asks for the nodes of the first `n` blocks.
 #[inline(always)]
-pub(crate) fn prefetch<T: Stored>(group: &Group<'_, T>, n: usize) {
+fn prefetch<T: Stored>(group: &Group<'_, T>, n: usize) {
     for i in 0..n {
         // Point by point: the rows of one are mostly in one page.
         for lane in 0..LANES {

@@ -1,8 +1,7 @@
 //! All points inside, or nearer than a margin: by the tree, and one by one.
 
-use super::frame::Frame;
 use super::walk::{self, Job, Reach};
-use super::{Query, QueryParams, Stats};
+use super::{Query, QueryParams, Side, Stats};
 use crate::contact::Contacts;
 use crate::math::Pose;
 use crate::shape::Shape;
@@ -25,26 +24,45 @@ impl Query {
         self.ask(a, b, a_from_b, params, true)
     }
 
+    /// Contacts of both directions, each as [`Query::contacts`] finds them: B's points in A, then A's points in B.
+    ///
+    /// A force takes half of each, so that it does not double.
+    pub fn both(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, params: &QueryParams) -> (&Contacts, &Contacts) {
+        let mut second = core::mem::take(&mut self.second);
+        core::mem::swap(&mut self.contacts, &mut second);
+        self.find(a, b, a_from_b, params.margin, true, false);
+        let stats = self.stats;
+        core::mem::swap(&mut self.contacts, &mut second);
+        self.second = second;
+        self.find(a, b, a_from_b, params.margin, false, false);
+        self.stats.nodes += stats.nodes;
+        self.stats.points += stats.points;
+        (&self.contacts, &self.second)
+    }
+
     fn ask(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, params: &QueryParams, plain: bool) -> &Contacts {
-        let swapped = params.roles.swapped(a, b);
+        self.find(a, b, a_from_b, params.margin, params.roles.swapped(a, b), plain);
+        &self.contacts
+    }
+
+    /// Fills `contacts` with those of one side.
+    fn find(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, margin: f64, swapped: bool, plain: bool) {
+        let Side { field, tree, frame } = Side::new(a, b, a_from_b, swapped);
         let mut contacts = core::mem::take(&mut self.contacts);
         contacts.list.clear();
         contacts.swapped = swapped;
-        self.stats = Stats::default();
-        let (field, tree, pose) =
-            if swapped { (&b.field, &a.tree, a_from_b.inverse()) } else { (&a.field, &b.tree, *a_from_b) };
-        let frame = Frame::new(field, tree, &pose).filter(|_| !params.margin.is_nan());
         contacts.origin = if swapped { a.tree.origin } else { a.field.lattice().origin };
-        match frame {
+        self.stats = Stats::default();
+        match frame.filter(|_| !margin.is_nan()) {
             None => self.stats.non_finite = true,
-            Some(frame) if !tree.is_empty() => {
+            Some(frame) => {
                 contacts.list.reserve(tree.len());
                 self.reserve(tree.len());
                 let mut job = Job {
                     frame: &frame,
                     tree,
-                    reach: (!plain).then(|| Reach::new(field, &frame, params.margin)),
-                    margin: params.margin as f32,
+                    reach: (!plain).then(|| Reach::new(field, &frame, margin)),
+                    margin: margin as f32,
                     runs: &mut self.runs,
                     next: &mut self.next,
                     out: &mut contacts.list,
@@ -53,13 +71,11 @@ impl Query {
                 walk::contacts(field, &[], &mut job);
                 self.stats = job.stats;
             }
-            Some(_) => {}
         }
         if swapped {
             turn_back(&mut contacts, a, a_from_b);
         }
         self.contacts = contacts;
-        &self.contacts
     }
 
     /// Room for the longest lists there can be: no query allocates later.

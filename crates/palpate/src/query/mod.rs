@@ -4,11 +4,18 @@
 //! asked.
 
 mod contacts;
+mod intersects;
 pub(crate) mod frame;
+pub(crate) mod least;
 pub(crate) mod walk;
 
 use crate::contact::Contacts;
+use crate::field::Field;
+use crate::math::Pose;
 use crate::shape::Shape;
+use crate::tree::Tree;
+use frame::Frame;
+use least::Open;
 use walk::Run;
 
 /// Which shape gives the points.
@@ -64,9 +71,29 @@ pub struct Stats {
 #[derive(Debug, Default)]
 pub struct Query {
     contacts: Contacts,
+    /// The other direction of `both`.
+    second: Contacts,
     runs: Vec<Run>,
     next: Vec<Run>,
+    stack: Vec<Open>,
     stats: Stats,
+}
+
+/// One direction of a pair: the field of one shape and the points of the other.
+pub(crate) struct Side<'a> {
+    pub(crate) field: &'a Field,
+    pub(crate) tree: &'a Tree,
+    /// None where the pose is not finite.
+    pub(crate) frame: Option<Frame>,
+}
+
+impl<'a> Side<'a> {
+    /// The side with A's points if `swapped`, else with B's.
+    pub(crate) fn new(a: &'a Shape, b: &'a Shape, a_from_b: &Pose, swapped: bool) -> Self {
+        let (field, tree, pose): (&Field, &Tree, Pose) =
+            if swapped { (&b.field, &a.tree, a_from_b.inverse()) } else { (&a.field, &b.tree, *a_from_b) };
+        Self { field, tree, frame: Frame::new(field, tree, &pose) }
+    }
 }
 
 impl Query {

@@ -54,7 +54,7 @@ impl Reach {
     }
 
     #[inline(always)]
-    fn limit<L: Lanes>(&self, radius: L) -> L {
+    pub(crate) fn limit<L: Lanes>(&self, radius: L) -> L {
         let steep = radius.mul(L::splat(self.slope));
         steep.min(radius.add(L::splat(self.error))).add(L::splat(self.margin))
     }
@@ -204,21 +204,14 @@ fn load_group<L: Lanes, T: Stored>(
     n: usize,
 ) -> bool {
     for i in 0..n {
-        let p = apply(m, lanes_of::<L>(points, blocks[i].0));
-        p[0].store(&mut group.point[0].0[i]);
-        p[1].store(&mut group.point[1].0[i]);
-        p[2].store(&mut group.point[2].0[i]);
+        group.put::<L>(i, apply(m, lanes_of::<L>(points, blocks[i].0)));
     }
-    let outside = read::resolve::<L, T>(view, group, n);
-    if n > 100 {
-        read::prefetch(group, n);
-    }
-    outside
+    read::resolve::<L, T>(view, group, n)
 }
 
 /// A bit for each of the first `count` lanes.
 #[inline(always)]
-fn live(count: u32) -> u32 {
+pub(crate) fn live(count: u32) -> u32 {
     if count >= LANES as u32 { 0xff } else { (1 << count) - 1 }
 }
 
@@ -280,28 +273,27 @@ fn emit<L: Lanes, T: Stored>(
     let flat = tiny.ge(square);
     let inverse = L::splat(1.0).div(square.max(tiny).sqrt());
     let cell = L::splat(frame.cell);
-    let mut rows = [[0.0; LANES]; 10];
-    p[0].mul(cell).store(&mut rows[0]);
-    p[1].mul(cell).store(&mut rows[1]);
-    p[2].mul(cell).store(&mut rows[2]);
-    d.store(&mut rows[3]);
-    L::select(flat, zero.sub(own[0]), g[0].mul(inverse)).store(&mut rows[4]);
-    L::select(flat, zero.sub(own[1]), g[1].mul(inverse)).store(&mut rows[5]);
-    L::select(flat, zero.sub(own[2]), g[2].mul(inverse)).store(&mut rows[6]);
-    own[0].store(&mut rows[7]);
-    own[1].store(&mut rows[8]);
-    own[2].store(&mut rows[9]);
+    let normal = [
+        L::select(flat, zero.sub(own[0]), g[0].mul(inverse)),
+        L::select(flat, zero.sub(own[1]), g[1].mul(inverse)),
+        L::select(flat, zero.sub(own[2]), g[2].mul(inverse)),
+    ];
+    let mut fours = [[[0.0; 4]; LANES]; 3];
+    L::store_fours([p[0].mul(cell), p[1].mul(cell), p[2].mul(cell), d], &mut fours[0]);
+    let id = L::from_int_bits(L::int_add(L::ints(at as i32), L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7])));
+    L::store_fours([normal[0], normal[1], normal[2], id], &mut fours[1]);
+    L::store_fours([own[0], own[1], own[2], lanes_at(&tree.area, at)], &mut fours[2]);
     while bits != 0 {
         let l = bits.trailing_zeros() as usize;
         bits &= bits - 1;
-        let id = at as usize + l;
+        let [a, b, c] = [&fours[0][l], &fours[1][l], &fours[2][l]];
         out.push(Contact {
-            point: [rows[0][l], rows[1][l], rows[2][l]],
-            distance: rows[3][l],
-            normal: [rows[4][l], rows[5][l], rows[6][l]],
-            id: id as u32,
-            shell_normal: [rows[7][l], rows[8][l], rows[9][l]],
-            area: tree.area[id],
+            point: [a[0], a[1], a[2]],
+            distance: a[3],
+            normal: [b[0], b[1], b[2]],
+            id: b[3].to_bits(),
+            shell_normal: [c[0], c[1], c[2]],
+            area: c[3],
         });
     }
 }

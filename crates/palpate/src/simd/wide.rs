@@ -32,6 +32,7 @@ impl Lanes for Avx2 {
         and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
         or(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
         ints(v: i32) -> __m256i = _mm256_set1_epi32(v);
+        from_int_bits(v: __m256i) -> Self = Self(_mm256_castsi256_ps(v));
         int_add(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         int_mul(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
         int_select(mask: __m256, on: __m256i, off: __m256i) -> __m256i =
@@ -43,6 +44,25 @@ impl Lanes for Avx2 {
     fn store(self, out: &mut [f32; LANES]) {
         // SAFETY: see the head of this module; `out` has eight elements.
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), self.0) }
+    }
+    #[inline(always)]
+    fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]) {
+        // SAFETY: see the head of this module; each store writes one element of `out`.
+        unsafe {
+            let [a, b, c, d] = [rows[0].0, rows[1].0, rows[2].0, rows[3].0];
+            // a0 b0 a1 b1 | a4 b4 a5 b5 and so on.
+            let ab = [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)];
+            let cd = [_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d)];
+            for i in 0..2 {
+                let (ab, cd) = (_mm256_castps_pd(ab[i]), _mm256_castps_pd(cd[i]));
+                let even = _mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd));
+                let odd = _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd));
+                _mm_storeu_ps(out[2 * i].as_mut_ptr(), _mm256_castps256_ps128(even));
+                _mm_storeu_ps(out[2 * i + 1].as_mut_ptr(), _mm256_castps256_ps128(odd));
+                _mm_storeu_ps(out[2 * i + 4].as_mut_ptr(), _mm256_extractf128_ps::<1>(even));
+                _mm_storeu_ps(out[2 * i + 5].as_mut_ptr(), _mm256_extractf128_ps::<1>(odd));
+            }
+        }
     }
     #[inline(always)]
     fn add(self, o: Self) -> Self {
