@@ -10,6 +10,7 @@ use super::brick::{Band, NODES, Refined, corners_of, own};
 use super::bvh::Bvh;
 use super::dipoles::Dipoles;
 use super::encode::{Encoding, Values};
+use super::exact::Exact;
 use super::fill::{Info, fill};
 use super::scan::{BRICK, NONE, OWNED, Slab, Vertices, unpack};
 use super::sign::{self, Closure, SignMethod};
@@ -70,7 +71,23 @@ impl Field {
         params.check()?;
         let lattice = Lattice::around(mesh.aabb(), voxel, params.padding)?;
         check_memory(mesh, &lattice, params)?;
-        par::with_threads(params.threads, || from_mesh(mesh, lattice, params, progress))
+        par::with_threads(params.threads, || from_mesh(mesh, lattice, params, progress)).map(|(f, ..)| f)
+    }
+
+    /// As [`Field::build_with`], keeping the tree over the triangles that the build made, for exact closest points.
+    pub fn build_with_exact(
+        mesh: &Mesh,
+        voxel: f64,
+        params: &FieldParams,
+        progress: &dyn Progress,
+    ) -> Result<(Self, Exact), FieldError> {
+        params.check()?;
+        let lattice = Lattice::around(mesh.aabb(), voxel, params.padding)?;
+        check_memory(mesh, &lattice, params)?;
+        par::with_threads(params.threads, || {
+            let (field, surface, bvh) = from_mesh(mesh, lattice, params, progress)?;
+            Ok((field, Exact::new(surface, bvh, lattice.origin, lattice.voxel)))
+        })
     }
 
     /// The field of a source that knows its own distance (see [`super::analytic`]), over the box `aabb` [m].
@@ -93,7 +110,7 @@ fn from_mesh(
     lattice: Lattice,
     params: &FieldParams,
     progress: &dyn Progress,
-) -> Result<Field, FieldError> {
+) -> Result<(Field, Surface, Bvh), FieldError> {
     let stop = || if progress.cancelled() { Err(FieldError::Cancelled) } else { Ok(()) };
     progress.stage("surface", 0);
     let (surface, closure, surface_box) = prepare(mesh, &lattice, params);
@@ -168,11 +185,12 @@ fn from_mesh(
         }
     };
     let border = |n| border(n).map(|n| n.0.abs());
-    finish(&lattice, &refined, values, triangles, &corners, border, params, report, progress)
+    let field = finish(&lattice, &refined, values, triangles, &corners, border, params, report, progress)?;
+    Ok((field, surface, bvh))
 }
 
 /// The mesh in grid coordinates, its holes capped; how closed it is; the box of the surface [m].
-fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Closure, Aabb) {
+pub(super) fn prepare(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> (Surface, Closure, Aabb) {
     let open = Closed::default();
     let closed = if params.cap_holes { mesh.closed() } else { &open };
     let caps = &closed.caps;

@@ -94,6 +94,13 @@ impl Bvh {
         out
     }
 
+    /// Memory [bytes].
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&self.blocks[..])
+            + self.levels.iter().map(|l| size_of_val(&l[..])).sum::<usize>()
+            + self.discs.iter().map(|d| size_of_val(&d[..])).sum::<usize>()
+    }
+
     /// Number of blocks of triangles.
     pub(crate) fn block_count(&self) -> usize {
         self.blocks.len()
@@ -127,6 +134,131 @@ impl Bvh {
         around(self, guess as usize / (WIDTH * WIDTH), &mut search);
         search.best.sqrt()
     }
+}
+
+/// A search for the closest triangle in which f32 only excludes: every triangle that rounding leaves in doubt is measured
+/// in f64.
+pub(crate) struct Precise<'a> {
+    /// Vertex positions and triangles, in the order of the tree.
+    pub(crate) positions: &'a [DVec3],
+    pub(crate) triangles: &'a [[u32; 3]],
+    pub(crate) p: DVec3,
+    /// Squared distance to beat.
+    pub(crate) best: f64,
+    /// The triangle that is at `best`, or `u32::MAX`, and the point on it.
+    pub(crate) triangle: u32,
+    pub(crate) point: DVec3,
+    /// Rounding of coordinates, as a distance that excludes nothing nearer.
+    pub(crate) slack: f64,
+}
+
+/// Relative part of the slack: f32 differences of coordinates, and what follows from them for a triangle's plane.
+const RELATIVE_SLACK: f64 = 2e-6;
+
+impl Precise<'_> {
+    /// Measures triangle `t`.
+    #[inline]
+    pub(crate) fn offer(&mut self, t: u32) {
+        let Some(&[a, b, c]) = self.triangles.get(t as usize) else { return };
+        let at = |v: u32| self.positions[v as usize];
+        let q = closest_point([at(a), at(b), at(c)], self.p).0;
+        let squared = (q - self.p).length_squared();
+        if squared < self.best {
+            (self.best, self.point, self.triangle) = (squared, q, t);
+        }
+    }
+
+    /// The squared f32 distance from which on nothing can be nearer than `best`.
+    #[inline]
+    fn limit(&self) -> f32 {
+        if self.best > 1e36 {
+            return f32::INFINITY;
+        }
+        let d = self.best.sqrt() * (1.0 + RELATIVE_SLACK) + self.slack;
+        (d * d) as f32
+    }
+
+    /// Searches the whole tree.
+    pub(crate) fn search(&mut self, bvh: &Bvh) {
+        descend_precise(bvh, self);
+    }
+}
+
+dispatch! {
+    fn descend_precise / descend_precise_plain = descend_precise_kernel(bvh: &Bvh, search: &mut Precise<'_>)
+}
+
+#[inline(always)]
+fn descend_precise_kernel<L: Lanes>(bvh: &Bvh, search: &mut Precise<'_>) {
+    let mut stack = [(0u8, 0u32, 0.0f32); STACK];
+    stack[0] = ((bvh.levels.len() - 1) as u8, 0, 0.0);
+    let mut top = 1;
+    let p = search.p.as_vec3();
+    let p = [L::splat(p.x), L::splat(p.y), L::splat(p.z)];
+    let mut limit = search.limit();
+    while top > 0 {
+        top -= 1;
+        let (level, index, bound) = stack[top];
+        if bound >= limit {
+            continue;
+        }
+        let mut d = box_distances::<L>(&bvh.levels[level as usize][index as usize], p);
+        if let Some(discs) = bvh.discs.get(level as usize) {
+            d = d.max(disc_distances::<L>(&discs[index as usize], p));
+        }
+        let mut live = L::bits(d.lt(L::splat(limit)));
+        let mut distances = [0.0; WIDTH];
+        d.store(&mut distances);
+        if level == 0 {
+            while live != 0 {
+                let lane = nearest(&distances, live);
+                live &= !(1 << lane);
+                if distances[lane] < limit {
+                    limit = try_precise::<L>(bvh, index as usize * WIDTH + lane, p, limit, search);
+                }
+            }
+        } else {
+            let from = top;
+            while live != 0 {
+                let lane = live.trailing_zeros() as usize;
+                live &= live - 1;
+                let entry = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
+                let mut at = top;
+                while at > from && stack[at - 1].2 < entry.2 {
+                    stack[at] = stack[at - 1];
+                    at -= 1;
+                }
+                stack[at] = entry;
+                top += 1;
+            }
+        }
+    }
+}
+
+/// Measures those triangles of a block that may be nearer than the best; the new limit.
+#[inline(always)]
+fn try_precise<L: Lanes>(bvh: &Bvh, leaf: usize, p: [L; 3], limit: f32, search: &mut Precise<'_>) -> f32 {
+    let d = triangle_distances::<L>(&bvh.blocks[leaf], p);
+    let mut better = L::bits(d.lt(L::splat(limit)));
+    let mut distances = [0.0; WIDTH];
+    d.store(&mut distances);
+    let mut limit = limit;
+    while better != 0 {
+        let lane = nearest(&distances, better);
+        better &= !(1 << lane);
+        let t = (leaf * WIDTH + lane).min(bvh.count - 1) as u32;
+        if distances[lane] >= limit {
+            break;
+        }
+        if t != search.triangle {
+            let before = search.best;
+            search.offer(t);
+            if search.best < before {
+                limit = search.limit();
+            }
+        }
+    }
+    limit
 }
 
 /// An f32 upper bound of the squared distance `d`, so that a guess cannot prune the true winner by rounding.

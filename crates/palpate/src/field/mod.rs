@@ -14,6 +14,7 @@ mod cone;
 mod curve;
 mod dipoles;
 pub(crate) mod encode;
+mod exact;
 mod fill;
 pub mod iso;
 pub(crate) mod lattice;
@@ -30,6 +31,7 @@ mod surface;
 mod witness;
 
 pub use encode::Encoding;
+pub use exact::{Closest, Exact};
 pub use lattice::Lattice;
 pub use paper_modes::LayeredView;
 pub(crate) use scan::BRICK;
@@ -156,6 +158,11 @@ impl Field {
     /// What was built, and how far it can be trusted.
     pub fn report(&self) -> &FieldReport {
         &self.report
+    }
+
+    #[doc(hidden)]
+    pub fn refined_cells(&self) -> Vec<bool> {
+        self.directory.iter().map(|d| *d >= 0).collect()
     }
 
     /// How values are stored.

@@ -1,0 +1,179 @@
+//! Closest points of any point, exactly: the triangles themselves and the tree over them.
+//!
+//! The tree is in f32 and only excludes. Whatever its rounding leaves in doubt is measured in f64, so the answer is that
+//! of measuring every triangle in f64.
+
+use super::build::prepare;
+use super::bvh::{Bvh, Precise};
+use super::surface::Surface;
+use super::{FieldError, FieldParams, Lattice};
+use crate::mesh::Mesh;
+use crate::par;
+use glam::DVec3;
+
+/// Absolute part of what rounding leaves in doubt, with coordinates up to [`COORDINATES`] [voxels]. Larger: more triangles
+/// are measured twice. Smaller: the plane of a thin triangle, in f32, can exclude the winner.
+const SLACK: f64 = 1e-3;
+/// Coordinates from which on the slack grows with them [voxels].
+const COORDINATES: f64 = 2000.0;
+/// From points farther than this many times the surface's size the search sees the surface as from there: the rounding of
+/// more would leave all of it in doubt. The angle differs by less than the reciprocal, so the distance, relative to
+/// itself, by at most half its square.
+const FARTHEST: f64 = 3e4;
+
+/// The closest point of a surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Closest {
+    /// On the surface, in the shape's frame [m].
+    pub point: DVec3,
+    /// Its triangle, as the mesh numbers them; those of caps follow.
+    pub triangle: u32,
+    /// Distance to `point` [m], not negative.
+    pub distance: f64,
+}
+
+/// The triangles of a mesh with its caps, and a tree over them: exact closest points, in the shape's own frame [m].
+#[derive(Debug)]
+pub struct Exact {
+    /// Place of the grid the triangles are kept in [m], and its unit.
+    origin: DVec3,
+    voxel: f64,
+    /// Vertices [voxels] and triangles in the order of the tree.
+    positions: Vec<DVec3>,
+    triangles: Vec<[u32; 3]>,
+    /// The mesh's own number of each triangle, and the way back.
+    original: Vec<u32>,
+    place: Vec<u32>,
+    bvh: Bvh,
+    /// Middle and half diagonal of the box of all vertices [voxels].
+    middle: DVec3,
+    radius: f64,
+    slack: f64,
+}
+
+impl Exact {
+    /// The triangles of `mesh`, with caps if `params.cap_holes`; `voxel` is the length that should be large against rounding
+    /// and small against the shape [m].
+    pub fn build(mesh: &Mesh, voxel: f64, params: &FieldParams) -> Result<Self, FieldError> {
+        let lattice = Lattice::around(mesh.aabb(), voxel, params.padding)?;
+        par::with_threads(params.threads, || {
+            let (surface, ..) = prepare(mesh, &lattice, params);
+            let bvh = Bvh::build(&surface);
+            Ok(Self::new(surface, bvh, lattice.origin, voxel))
+        })
+    }
+
+    /// From what a field's build made.
+    pub(crate) fn new(surface: Surface, bvh: Bvh, origin: DVec3, voxel: f64) -> Self {
+        let Surface { positions, triangles, original, .. } = surface;
+        let mut place = vec![0u32; original.len()];
+        for (at, t) in original.iter().enumerate() {
+            place[*t as usize] = at as u32;
+        }
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        for p in &positions {
+            (low, high) = (low.min(*p), high.max(*p));
+        }
+        let largest = low.abs().max(high.abs()).max_element();
+        let slack = SLACK * (largest / COORDINATES).max(1.0);
+        let (middle, radius) = (0.5 * (low + high), 0.5 * (high - low).length());
+        Self { origin, voxel, positions, triangles, original, place, bvh, middle, radius, slack }
+    }
+
+    /// The point of the surface closest to `p`, in the shape's frame [m]. `guess`, a triangle by the mesh's number, makes the
+    /// search shorter if it is near.
+    ///
+    /// The distance is that of the best triangle in f64; from more than 30,000 times the surface's size away it is
+    /// within 1e-9 of itself. A point that is not finite gives NaN. About 0.3 µs with a good guess, 0.6 µs without; no allocation.
+    pub fn closest(&self, p: DVec3, guess: Option<u32>) -> Closest {
+        self.search(p, guess, f64::INFINITY).unwrap_or(Closest {
+            point: DVec3::NAN,
+            triangle: 0,
+            distance: f64::NAN,
+        })
+    }
+
+    /// As [`Exact::closest`], none if the surface is at `limit` [m] or farther.
+    pub fn closest_within(&self, p: DVec3, limit: f64) -> Option<Closest> {
+        // Nothing is nearer than 0, or nearer than NaN.
+        if limit > 0.0 { self.search(p, None, limit) } else { None }
+    }
+
+    /// Number of triangles, caps included.
+    pub fn triangle_count(&self) -> usize {
+        self.triangles.len()
+    }
+
+    /// Memory [bytes].
+    pub fn bytes(&self) -> usize {
+        24 * self.positions.len() + 20 * self.triangles.len() + self.bvh.bytes()
+    }
+
+    #[inline]
+    fn search(&self, p: DVec3, guess: Option<u32>, limit: f64) -> Option<Closest> {
+        let u = (p - self.origin) / self.voxel;
+        // Also not finite after the division.
+        if !u.is_finite() {
+            return self.outer(p, guess, limit);
+        }
+        let away = (u - self.middle).length();
+        if away > FARTHEST * self.radius.max(1.0) {
+            return self.outer(p, guess, limit);
+        }
+        let limit = limit / self.voxel;
+        let (triangle, point, squared) = self.find(u, guess, limit * limit)?;
+        self.answer(triangle, point, squared.sqrt() * self.voxel)
+    }
+
+    fn answer(&self, triangle: u32, point: DVec3, distance: f64) -> Option<Closest> {
+        let triangle = *self.original.get(triangle as usize)?;
+        Some(Closest { point: self.origin + point * self.voxel, triangle, distance })
+    }
+
+    /// The search in grid units: triangle in the order of the tree, point and squared distance.
+    #[inline]
+    fn find(&self, u: DVec3, guess: Option<u32>, limit: f64) -> Option<(u32, DVec3, f64)> {
+        let mut search = Precise {
+            positions: &self.positions,
+            triangles: &self.triangles,
+            p: u,
+            best: limit,
+            triangle: u32::MAX,
+            point: DVec3::ZERO,
+            slack: self.slack,
+        };
+        if let Some(place) = guess.and_then(|g| self.place.get(g as usize)) {
+            search.offer(*place);
+        }
+        search.search(&self.bvh);
+        (search.triangle != u32::MAX).then_some((search.triangle, search.point, search.best))
+    }
+
+    /// From very far away: as seen from nearer, in the same direction.
+    #[cold]
+    fn outer(&self, p: DVec3, guess: Option<u32>, limit: f64) -> Option<Closest> {
+        if !p.is_finite() {
+            return None;
+        }
+        let middle = self.origin + self.middle * self.voxel;
+        // Divided first: the square of a large coordinate overflows.
+        let scale = (p - middle).abs().max_element().max(f64::MIN_POSITIVE);
+        let way = ((p - middle) / scale).normalize_or_zero();
+        let u = self.middle + way * (FARTHEST * self.radius.max(1.0));
+        let (triangle, point, _) = self.find(u, guess, f64::INFINITY)?;
+        let q = self.origin + point * self.voxel;
+        let distance = ((p - q) / scale).length() * scale;
+        if distance < limit { self.answer(triangle, point, distance) } else { None }
+    }
+
+    /// The distance of grid point `u` [voxels], in the same unit, and the triangle in the order of the tree; `near` is one
+    /// such triangle. `u` is not far from the surface.
+    pub(crate) fn grid_distance(&self, u: DVec3, near: Option<u32>) -> (f64, u32) {
+        let guess = near.and_then(|n| self.original.get(n as usize)).copied();
+        self.find(u, guess, f64::INFINITY).map_or((0.0, 0), |(t, _, squared)| (squared.sqrt(), t))
+    }
+}
+
+#[cfg(test)]
+#[path = "exact_tests.rs"]
+mod tests;
