@@ -27,7 +27,13 @@ impl Query {
     /// Contacts of both directions, each as [`Query::contacts`] finds them: B's points in A, then A's points in B.
     ///
     /// A force takes half of each, so that it does not double.
-    pub fn both(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, params: &QueryParams) -> (&Contacts, &Contacts) {
+    pub fn both(
+        &mut self,
+        a: &Shape,
+        b: &Shape,
+        a_from_b: &Pose,
+        params: &QueryParams,
+    ) -> (&Contacts, &Contacts) {
         let mut second = core::mem::take(&mut self.second);
         core::mem::swap(&mut self.contacts, &mut second);
         self.find(a, b, a_from_b, params.margin, true, false);
@@ -58,10 +64,14 @@ impl Query {
             Some(frame) => {
                 contacts.list.reserve(tree.len());
                 self.reserve(tree.len());
+                let reach = Reach::new(field, &frame, margin);
+                self.runs.clear();
+                self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(0) as u32 }]);
                 let mut job = Job {
                     frame: &frame,
                     tree,
-                    reach: (!plain).then(|| Reach::new(field, &frame, margin)),
+                    reach,
+                    start: if plain { tree.levels() } else { 0 },
                     margin: margin as f32,
                     runs: &mut self.runs,
                     next: &mut self.next,

@@ -4,8 +4,8 @@
 //! asked.
 
 mod contacts;
-mod intersects;
 pub(crate) mod frame;
+mod intersects;
 pub(crate) mod least;
 pub(crate) mod walk;
 

@@ -67,8 +67,9 @@ type Blocks = [(u32, u32); BLOCKS];
 pub(crate) struct Job<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) tree: &'a Tree,
-    /// None: every point is tested.
-    pub(crate) reach: Option<Reach>,
+    pub(crate) reach: Reach,
+    /// The level `runs` are of; the number of levels: they are runs of points.
+    pub(crate) start: usize,
     /// [m]
     pub(crate) margin: f32,
     pub(crate) runs: &'a mut Vec<Run>,
@@ -119,31 +120,11 @@ fn contacts_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, clear: &[f32], job: 
     let Some(mut group) = Group::new(view) else { return };
     let m = job.frame.lanes::<L>();
     let mut blocks: Blocks = [(0, 0); BLOCKS];
-    job.runs.clear();
-    if let Some(reach) = job.reach {
-        job.runs.push([0, job.tree.nodes(0) as u32]);
-        for level in &job.tree.levels {
-            job.next.clear();
-            let mut n = 0;
-            for run in job.runs.iter() {
-                let [mut at, end] = *run;
-                job.stats.nodes += (end - at) as usize;
-                while at < end {
-                    blocks[n] = (at, live(end - at));
-                    n += 1;
-                    at += LANES as u32;
-                    if n == BLOCKS {
-                        prune_group::<L, T>(view, &mut group, &m, level, reach, &blocks, n, job.next);
-                        n = 0;
-                    }
-                }
-            }
-            prune_group::<L, T>(view, &mut group, &m, level, reach, &blocks, n, job.next);
-            core::mem::swap(job.runs, job.next);
-        }
-    } else {
-        job.runs.push([0, job.tree.len() as u32]);
+    for level in job.tree.levels.iter().skip(job.start) {
+        prune_level::<L, T>(view, &mut group, &m, level, job.reach, job.runs, job.next, &mut job.stats);
+        core::mem::swap(job.runs, job.next);
     }
+    let points = Points::of_tree(job.tree);
     let mut n = 0;
     for run in job.runs.iter() {
         let [mut at, end] = *run;
@@ -154,13 +135,45 @@ fn contacts_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, clear: &[f32], job: 
             at += LANES as u32;
             if n == BLOCKS {
                 touch_group::<L, T>(
-                    view, &mut group, &m, job.frame, job.tree, job.margin, &blocks, n, job.out,
+                    view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out,
                 );
                 n = 0;
             }
         }
     }
-    touch_group::<L, T>(view, &mut group, &m, job.frame, job.tree, job.margin, &blocks, n, job.out);
+    touch_group::<L, T>(view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out);
+}
+
+/// The children of those nodes of `runs` whose balls may reach below the margin, in `out`.
+#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
+#[inline(always)]
+pub(crate) fn prune_level<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    group: &mut Group<'_, T>,
+    m: &[[L; 4]; 3],
+    level: &Level,
+    reach: Reach,
+    runs: &[Run],
+    out: &mut Vec<Run>,
+    stats: &mut Stats,
+) {
+    out.clear();
+    let mut blocks: Blocks = [(0, 0); BLOCKS];
+    let mut n = 0;
+    for run in runs {
+        let [mut at, end] = *run;
+        stats.nodes += (end - at) as usize;
+        while at < end {
+            blocks[n] = (at, live(end - at));
+            n += 1;
+            at += LANES as u32;
+            if n == BLOCKS {
+                prune_group::<L, T>(view, group, m, level, reach, &blocks, n, out);
+                n = 0;
+            }
+        }
+    }
+    prune_group::<L, T>(view, group, m, level, reach, &blocks, n, out);
 }
 
 #[expect(clippy::too_many_arguments, reason = "part of a kernel")]
@@ -209,6 +222,25 @@ fn load_group<L: Lanes, T: Stored>(
     read::resolve::<L, T>(view, group, n)
 }
 
+/// Points that can become contacts: those of a tree, or those that represent the nodes of a level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Points<'a> {
+    pub(crate) position: &'a [Vec<f32>; 3],
+    normal: &'a [Vec<f32>; 3],
+    area: &'a [f32],
+    /// Their indices; none: their places.
+    ids: Option<&'a [u32]>,
+}
+
+impl<'a> Points<'a> {
+    pub(crate) fn of_tree(t: &'a Tree) -> Self {
+        Self { position: &t.position, normal: &t.normal, area: &t.area, ids: None }
+    }
+    pub(crate) fn of_level(l: &'a Level) -> Self {
+        Self { position: &l.position, normal: &l.normal, area: &l.area, ids: Some(&l.parent) }
+    }
+}
+
 /// A bit for each of the first `count` lanes.
 #[inline(always)]
 pub(crate) fn live(count: u32) -> u32 {
@@ -229,24 +261,24 @@ pub(crate) fn lanes_of<L: Lanes>(v: &[Vec<f32>; 3], at: u32) -> [L; 3] {
 #[expect(clippy::too_many_arguments, reason = "part of a kernel")]
 #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 #[inline(always)]
-fn touch_group<L: Lanes, T: Stored>(
+pub(crate) fn touch_group<L: Lanes, T: Stored>(
     view: &View<'_, T>,
     group: &mut Group<'_, T>,
     m: &[[L; 4]; 3],
     frame: &Frame,
-    tree: &Tree,
+    points: &Points<'_>,
     margin: f32,
     blocks: &Blocks,
     n: usize,
     out: &mut Vec<Contact>,
 ) {
-    let outside = load_group::<L, T>(view, group, m, &tree.position, blocks, n);
+    let outside = load_group::<L, T>(view, group, m, points.position, blocks, n);
     for i in 0..n {
         let (at, live) = blocks[i];
         let d = read::distance::<L, T>(view, group, i, outside);
         let bits = L::bits(L::splat(margin).ge(d)) & live;
         if bits != 0 {
-            emit::<L, T>(group, frame, tree, i, at, d, bits, out);
+            emit::<L, T>(group, frame, points, i, at, d, bits, out);
         }
     }
 }
@@ -257,7 +289,7 @@ fn touch_group<L: Lanes, T: Stored>(
 fn emit<L: Lanes, T: Stored>(
     group: &Group<'_, T>,
     frame: &Frame,
-    tree: &Tree,
+    points: &Points<'_>,
     i: usize,
     at: u32,
     d: L,
@@ -265,7 +297,7 @@ fn emit<L: Lanes, T: Stored>(
     out: &mut Vec<Contact>,
 ) {
     let p = read::point::<L, T>(group, i);
-    let own = turn(&frame.turn::<L>(), lanes_of::<L>(&tree.normal, at));
+    let own = turn(&frame.turn::<L>(), lanes_of::<L>(points.normal, at));
     let g = read::gradient::<L, T>(group, i);
     // Where the field is flat, on a medial axis, the point's own normal says where outside is.
     let (zero, tiny) = (L::splat(0.0), L::splat(1e-30));
@@ -282,7 +314,7 @@ fn emit<L: Lanes, T: Stored>(
     L::store_fours([p[0].mul(cell), p[1].mul(cell), p[2].mul(cell), d], &mut fours[0]);
     let id = L::from_int_bits(L::int_add(L::ints(at as i32), L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7])));
     L::store_fours([normal[0], normal[1], normal[2], id], &mut fours[1]);
-    L::store_fours([own[0], own[1], own[2], lanes_at(&tree.area, at)], &mut fours[2]);
+    L::store_fours([own[0], own[1], own[2], lanes_at(points.area, at)], &mut fours[2]);
     while bits != 0 {
         let l = bits.trailing_zeros() as usize;
         bits &= bits - 1;
@@ -291,7 +323,7 @@ fn emit<L: Lanes, T: Stored>(
             point: [a[0], a[1], a[2]],
             distance: a[3],
             normal: [b[0], b[1], b[2]],
-            id: b[3].to_bits(),
+            id: points.ids.map_or(b[3].to_bits(), |ids| ids[at as usize + l]),
             shell_normal: [c[0], c[1], c[2]],
             area: c[3],
         });

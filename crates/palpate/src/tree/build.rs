@@ -188,7 +188,13 @@ fn finish(
         let padded = || balls.iter().copied().chain(last.into_iter().cycle().take(LANES));
         level.centre = core::array::from_fn(|a| padded().map(|(c, ..)| c[a]).collect());
         level.radius = padded().map(|(_, r, _)| r).collect();
-        level.area = balls.iter().map(|(.., a)| *a).collect();
+        level.area = padded().map(|(.., a)| a).collect();
+        let last = level.parent.last().copied();
+        let stand = || level.parent.iter().copied().chain(last.into_iter().cycle().take(LANES));
+        let column = |from: &[Vec<f32>; 3], a: usize| stand().map(|p| from[a][p as usize]).collect();
+        let columns = [0, 1, 2].map(|a| (column(&position, a), column(&normal, a)));
+        let [(x, u), (y, v), (z, w)] = columns;
+        (level.position, level.normal) = ([x, y, z], [u, v, w]);
         level.largest = balls.iter().map(|(_, r, _)| *r).fold(0.0, f32::max);
     }
     let off = |l: &Level| l.len().abs_diff(params.segments);

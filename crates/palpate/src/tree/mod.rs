@@ -80,6 +80,9 @@ pub(crate) struct Level {
     pub(crate) points: Vec<u32>,
     /// The point that represents the node.
     pub(crate) parent: Vec<u32>,
+    /// Where it is, relative to the tree's origin [m], and its outward normal.
+    pub(crate) position: [Vec<f32>; 3],
+    pub(crate) normal: [Vec<f32>; 3],
     /// Its surface: that of all points of the node [m²].
     pub(crate) area: Vec<f32>,
     /// Largest radius [m].
@@ -187,7 +190,7 @@ impl Tree {
 
     /// Memory of the tree [bytes].
     pub fn bytes(&self) -> usize {
-        let level = |l: &Level| 4 * (4 * l.radius.len() + 2 * l.first.len() + 2 * l.parent.len());
+        let level = |l: &Level| 4 * (11 * l.radius.len() + 2 * l.first.len() + l.parent.len());
         4 * 9 * self.position[0].len() + self.levels.iter().map(level).sum::<usize>()
     }
 }
