@@ -17,6 +17,7 @@ mod mark;
 mod memory;
 mod sat;
 mod small;
+pub(crate) mod visit;
 mod voxelize;
 
 pub use fill::FillReport;
