@@ -1,23 +1,107 @@
-//! A rigid shape ready for queries: its mesh, its field and its points.
+//! A rigid shape ready for queries: its mesh, its field, its points and its exact surface.
 
-use crate::field::Field;
+use crate::field::{Exact, Field, FieldError, FieldParams};
 use crate::math::Aabb;
 use crate::mesh::Mesh;
-use crate::tree::Tree;
+use crate::progress::{Progress, Silent};
+use crate::shell::{Shell, ShellError, ShellParams};
+use crate::tree::{Tree, TreeParams};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// Spacing of points for a field, unless said otherwise [voxels].
+pub const SPACING: f64 = 2.0;
 
 /// What one rigid object needs to meet others, in its own frame. Clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) field: Arc<Field>,
+    pub(crate) exact: Arc<Exact>,
     pub(crate) tree: Arc<Tree>,
 }
 
+/// How a shape is built.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShapeParams {
+    /// Distance between points, α·s of the papers [m]; none: twice the voxel.
+    pub spacing: Option<f64>,
+    /// The field.
+    pub field: FieldParams,
+    /// The points.
+    pub shell: ShellParams,
+    /// The tree over them.
+    pub tree: TreeParams,
+}
+
+/// Why a shape could not be built.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// The field.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// The points.
+    #[error(transparent)]
+    Shell(#[from] ShellError),
+}
+
 impl Shape {
+    /// A shape with fields of edge `voxel` [m]. Units: metres; the frame is the mesh's.
+    ///
+    /// ```
+    /// use palpate::mesh::{Mesh, RepairParams, samples};
+    /// use palpate::{Pose, Query, Shape};
+    /// use palpate::query::QueryParams;
+    ///
+    /// let cube = Mesh::new(samples::cuboid(glam::DVec3::ONE), &RepairParams::default())?;
+    /// let cube = Shape::build(cube, 0.05, &Default::default())?;
+    /// let mut query = Query::new();
+    /// let a_from_b = Pose::from_translation(glam::DVec3::X * 0.9);
+    /// let contacts = query.contacts(&cube, &cube, &a_from_b, &QueryParams::default());
+    /// let deepest = contacts.deepest().ok_or("they overlap")?;
+    /// assert!((deepest.depth() - 0.1).abs() < 0.02);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn build(mesh: Mesh, voxel: f64, params: &ShapeParams) -> Result<Self, ShapeError> {
+        Self::build_with(mesh, voxel, params, &Silent)
+    }
+
+    /// As [`Shape::build`], reporting progress.
+    pub fn build_with(
+        mesh: Mesh,
+        voxel: f64,
+        params: &ShapeParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, ShapeError> {
+        let (field, exact) = Field::build_with_exact(&mesh, voxel, &params.field, progress)?;
+        Self::from_field(mesh, field, exact, params, progress)
+    }
+
+    /// A shape around a field that was built from `mesh`, for example one read from a file, and its exact surface.
+    pub fn from_field(
+        mesh: Mesh,
+        field: Field,
+        exact: Exact,
+        params: &ShapeParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, ShapeError> {
+        let spacing = params.spacing.unwrap_or(SPACING * field.lattice().voxel);
+        let shell = Shell::build_with(&mesh, &field, spacing, &params.shell, progress)?;
+        progress.stage("tree", 0);
+        let tree = Tree::build(&shell, &params.tree);
+        Ok(Self::from_parts(mesh, field, exact, tree))
+    }
+
     /// A shape of parts that were built from the same mesh.
-    pub fn from_parts(mesh: Mesh, field: Field, tree: Tree) -> Self {
-        Self { mesh: Arc::new(mesh), field: Arc::new(field), tree: Arc::new(tree) }
+    pub fn from_parts(mesh: Mesh, field: Field, exact: Exact, tree: Tree) -> Self {
+        Self { mesh: Arc::new(mesh), field: Arc::new(field), exact: Arc::new(exact), tree: Arc::new(tree) }
+    }
+
+    /// The same shape with other points.
+    #[must_use]
+    pub fn with_tree(&self, tree: Tree) -> Self {
+        Self { tree: Arc::new(tree), ..self.clone() }
     }
 
     /// The mesh.
@@ -28,6 +112,11 @@ impl Shape {
     /// The field.
     pub fn field(&self) -> &Field {
         &self.field
+    }
+
+    /// The surface itself, for exact closest points.
+    pub fn exact(&self) -> &Exact {
+        &self.exact
     }
 
     /// The points.

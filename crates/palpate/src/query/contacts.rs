@@ -78,7 +78,7 @@ impl Query {
                     out: &mut contacts.list,
                     stats: Stats::default(),
                 };
-                walk::contacts(field, &[], &mut job);
+                walk::contacts(field, &mut job);
                 self.stats = job.stats;
             }
         }
@@ -89,7 +89,7 @@ impl Query {
     }
 
     /// Room for the longest lists there can be: no query allocates later.
-    fn reserve(&mut self, points: usize) {
+    pub(super) fn reserve(&mut self, points: usize) {
         let longest = points.div_ceil(2) + 1;
         self.runs.reserve(longest.saturating_sub(self.runs.len()));
         self.next.reserve(longest.saturating_sub(self.next.len()));
@@ -97,7 +97,7 @@ impl Query {
 }
 
 /// Contacts found in B's frame with A's points, in A's frame.
-fn turn_back(contacts: &mut Contacts, a: &Shape, a_from_b: &Pose) {
+pub(super) fn turn_back(contacts: &mut Contacts, a: &Shape, a_from_b: &Pose) {
     for c in &mut contacts.list {
         let id = c.id as usize;
         c.point = a.tree.local(id).to_array();

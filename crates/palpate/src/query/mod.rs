@@ -3,17 +3,25 @@
 //! A is the first shape, B the second. One of them gives its field and the other its points; results do not say which unless
 //! asked.
 
+mod batch;
+mod budget;
+mod coherence;
 mod contacts;
 pub(crate) mod frame;
 mod intersects;
 pub(crate) mod least;
+mod segment;
 pub(crate) mod walk;
 
-use crate::contact::Contacts;
+pub use batch::{batch, contacts_batch, intersects_batch};
+pub use budget::{Budget, Reached};
+
+use crate::contact::{Contact, Contacts};
 use crate::field::Field;
 use crate::math::Pose;
 use crate::shape::Shape;
 use crate::tree::Tree;
+use coherence::Coherence;
 use frame::Frame;
 use least::Open;
 use walk::Run;
@@ -76,6 +84,9 @@ pub struct Query {
     runs: Vec<Run>,
     next: Vec<Run>,
     stack: Vec<Open>,
+    /// What a walk within a budget found before its last level.
+    coarse: Vec<Contact>,
+    coherence: Coherence,
     stats: Stats,
 }
 

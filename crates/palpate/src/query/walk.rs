@@ -10,7 +10,8 @@ use super::frame::{Frame, apply, turn};
 use crate::contact::Contact;
 use crate::field::Field;
 use crate::field::encode::Values;
-use crate::field::read::{self, BLOCKS, Group, Stored, View};
+pub(crate) use crate::field::read::BLOCKS;
+use crate::field::read::{self, Group, Stored, View};
 use crate::simd::{LANES, Lanes, dispatch};
 use crate::tree::{Level, Tree};
 
@@ -61,7 +62,7 @@ impl Reach {
 }
 
 /// Blocks of a group: where each begins, and a bit for each lane that counts.
-type Blocks = [(u32, u32); BLOCKS];
+pub(crate) type Blocks = [(u32, u32); BLOCKS];
 
 /// What is asked, and where the answer goes.
 pub(crate) struct Job<'a> {
@@ -79,44 +80,44 @@ pub(crate) struct Job<'a> {
 }
 
 /// Contacts of a shape's field with the points of a tree.
-pub(crate) fn contacts(field: &Field, clear: &[f32], job: &mut Job<'_>) {
+pub(crate) fn contacts(field: &Field, job: &mut Job<'_>) {
     let l = field.lattice();
     match &field.values {
-        Values::Float(v) => contacts_float(&View::new(l, &field.directory, v, 1.0), clear, job),
+        Values::Float(v) => contacts_float(&View::new(l, &field.directory, v, 1.0), job),
         Values::Scaled { values, step, .. } => {
-            contacts_scaled(&View::new(l, &field.directory, values, *step), clear, job);
+            contacts_scaled(&View::new(l, &field.directory, values, *step), job);
         }
     }
 }
 
 /// [`contacts`] without SIMD: same bits.
-pub(crate) fn contacts_plain(field: &Field, clear: &[f32], job: &mut Job<'_>) {
+pub(crate) fn contacts_plain(field: &Field, job: &mut Job<'_>) {
     let l = field.lattice();
     match &field.values {
-        Values::Float(v) => contacts_float_plain(&View::new(l, &field.directory, v, 1.0), clear, job),
+        Values::Float(v) => contacts_float_plain(&View::new(l, &field.directory, v, 1.0), job),
         Values::Scaled { values, step, .. } => {
-            contacts_scaled_plain(&View::new(l, &field.directory, values, *step), clear, job);
+            contacts_scaled_plain(&View::new(l, &field.directory, values, *step), job);
         }
     }
 }
 
 dispatch! {
-    fn contacts_float / contacts_float_plain = float_kernel(view: &View<'_, f32>, clear: &[f32], job: &mut Job<'_>)
+    fn contacts_float / contacts_float_plain = float_kernel(view: &View<'_, f32>, job: &mut Job<'_>)
 }
 dispatch! {
-    fn contacts_scaled / contacts_scaled_plain = scaled_kernel(view: &View<'_, i16>, clear: &[f32], job: &mut Job<'_>)
+    fn contacts_scaled / contacts_scaled_plain = scaled_kernel(view: &View<'_, i16>, job: &mut Job<'_>)
 }
 #[inline(always)]
-fn float_kernel<L: Lanes>(view: &View<'_, f32>, clear: &[f32], job: &mut Job<'_>) {
-    contacts_kernel::<L, f32>(view, clear, job);
+fn float_kernel<L: Lanes>(view: &View<'_, f32>, job: &mut Job<'_>) {
+    contacts_kernel::<L, f32>(view, job);
 }
 #[inline(always)]
-fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, clear: &[f32], job: &mut Job<'_>) {
-    contacts_kernel::<L, i16>(view, clear, job);
+fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, job: &mut Job<'_>) {
+    contacts_kernel::<L, i16>(view, job);
 }
 
 #[inline(always)]
-fn contacts_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, clear: &[f32], job: &mut Job<'_>) {
+fn contacts_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_>) {
     let Some(mut group) = Group::new(view) else { return };
     let m = job.frame.lanes::<L>();
     let mut blocks: Blocks = [(0, 0); BLOCKS];
@@ -142,6 +143,62 @@ fn contacts_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, clear: &[f32], job: 
         }
     }
     touch_group::<L, T>(view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out);
+}
+
+/// The children of those nodes of `runs` whose balls may reach below the margin, in `out`.
+pub(crate) fn prune(
+    field: &Field,
+    frame: &Frame,
+    level: &Level,
+    reach: Reach,
+    runs: &[Run],
+    out: &mut Vec<Run>,
+    stats: &mut Stats,
+) {
+    let l = field.lattice();
+    match &field.values {
+        Values::Float(v) => {
+            prune_float(&View::new(l, &field.directory, v, 1.0), frame, level, reach, runs, out, stats);
+        }
+        Values::Scaled { values, step, .. } => {
+            prune_scaled(&View::new(l, &field.directory, values, *step), frame, level, reach, runs, out, stats);
+        }
+    }
+}
+
+dispatch! {
+    fn prune_float / prune_float_plain = prune_float_kernel(view: &View<'_, f32>, frame: &Frame, level: &Level,
+        reach: Reach, runs: &[Run], out: &mut Vec<Run>, stats: &mut Stats)
+}
+dispatch! {
+    fn prune_scaled / prune_scaled_plain = prune_scaled_kernel(view: &View<'_, i16>, frame: &Frame, level: &Level,
+        reach: Reach, runs: &[Run], out: &mut Vec<Run>, stats: &mut Stats)
+}
+#[inline(always)]
+fn prune_float_kernel<L: Lanes>(
+    view: &View<'_, f32>,
+    frame: &Frame,
+    level: &Level,
+    reach: Reach,
+    runs: &[Run],
+    out: &mut Vec<Run>,
+    stats: &mut Stats,
+) {
+    let Some(mut group) = Group::new(view) else { return };
+    prune_level::<L, f32>(view, &mut group, &frame.lanes::<L>(), level, reach, runs, out, stats);
+}
+#[inline(always)]
+fn prune_scaled_kernel<L: Lanes>(
+    view: &View<'_, i16>,
+    frame: &Frame,
+    level: &Level,
+    reach: Reach,
+    runs: &[Run],
+    out: &mut Vec<Run>,
+    stats: &mut Stats,
+) {
+    let Some(mut group) = Group::new(view) else { return };
+    prune_level::<L, i16>(view, &mut group, &frame.lanes::<L>(), level, reach, runs, out, stats);
 }
 
 /// The children of those nodes of `runs` whose balls may reach below the margin, in `out`.

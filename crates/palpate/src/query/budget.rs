@@ -1,0 +1,284 @@
+//! Contacts within a budget: as much of the tree as points, or time, allow.
+//!
+//! Based on: sagardia14 2.3 (breadth-first, so that stopping early leaves a picture of the whole).
+//! Differs: each level's points carry the surface of their subtrees, so that what is returned counts every patch of surface once,
+//! whether its last points were reached or not; and a walk begins where the last one found the shapes near each other.
+
+use super::frame::Frame;
+use super::walk::{BLOCKS, Blocks, Points, Reach, Run, live, prune_level, touch_group};
+use super::{Query, QueryParams, Side, Stats};
+use crate::contact::{Contact, Contacts};
+use crate::field::Field;
+use crate::field::encode::Values;
+use crate::field::read::{Group, Stored, View};
+use crate::math::Pose;
+use crate::shape::Shape;
+use crate::simd::{LANES, Lanes, dispatch};
+use crate::tree::Tree;
+
+/// Blocks of points between two questions whether to stop.
+const ASK: usize = 64;
+/// A level is not tested by its own points if this many times its nodes are left to spend: the next will be reached.
+const SKIP: usize = 24;
+/// Nodes of the last level that are opened together.
+const CHUNK: u32 = 64;
+
+/// When a query has to end.
+pub enum Budget<'a> {
+    /// After about this many points and balls were tested; 0 gives no contacts.
+    Points(usize),
+    /// When this says so. It is asked before every level and after every 64 blocks of eight points. Results depend on when it
+    /// does.
+    Until(&'a mut dyn FnMut() -> bool),
+}
+
+impl core::fmt::Debug for Budget<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Points(n) => write!(f, "Points({n})"),
+            Self::Until(_) => write!(f, "Until(…)"),
+        }
+    }
+}
+
+/// How far a query within a budget got.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reached {
+    /// The level whose points are among the contacts: as many as the tree has levels if all contacts are last points.
+    pub level: usize,
+    /// Share of the surface near the other shape that was looked at one level further than `level` [1].
+    pub beyond: f64,
+    /// Whether the contacts are all there are: those of [`Query::contacts`].
+    pub complete: bool,
+}
+
+impl Query {
+    /// Contacts as fine as a budget allows, sorted by index: single points where the walk came to its end, elsewhere the points
+    /// that represent nodes, with the surface of all their points.
+    ///
+    /// Successive calls with poses near each other begin where the last one found the shapes near each other. With a limit
+    /// on points the answer depends on nothing else; a budget of 0 finds nothing.
+    pub fn budget(
+        &mut self,
+        a: &Shape,
+        b: &Shape,
+        a_from_b: &Pose,
+        params: &QueryParams,
+        mut budget: Budget<'_>,
+    ) -> (&Contacts, Reached) {
+        let swapped = params.roles.swapped(a, b);
+        let side = Side::new(a, b, a_from_b, swapped);
+        let mut contacts = core::mem::take(&mut self.contacts);
+        contacts.list.clear();
+        contacts.swapped = swapped;
+        contacts.origin = if swapped { a.tree.origin } else { a.field.lattice().origin };
+        self.stats = Stats::default();
+        let mut reached = Reached::default();
+        match side.frame.filter(|_| !params.margin.is_nan()) {
+            None => self.stats.non_finite = true,
+            Some(_) if matches!(budget, Budget::Points(0)) => {}
+            Some(frame) => {
+                let tree = side.tree;
+                contacts.list.reserve(tree.len());
+                self.coarse.reserve(tree.len().saturating_sub(self.coarse.len()));
+                self.reserve(tree.len());
+                let reach = Reach::new(side.field, &frame, params.margin);
+                let start = self.begin(&side, &frame, reach);
+                let mut job = Job {
+                    frame: &frame,
+                    tree,
+                    reach,
+                    start,
+                    margin: params.margin as f32,
+                    runs: &mut self.runs,
+                    next: &mut self.next,
+                    out: &mut contacts.list,
+                    coarse: &mut self.coarse,
+                    stats: self.stats,
+                    budget: &mut budget,
+                    reached,
+                };
+                run(side.field, &mut job);
+                (self.stats, reached) = (job.stats, job.reached);
+            }
+        }
+        if swapped {
+            super::contacts::turn_back(&mut contacts, a, a_from_b);
+        }
+        self.contacts = contacts;
+        (&self.contacts, reached)
+    }
+
+    /// Puts the nodes a walk begins with into `runs`, and returns their level: those that were near before, if the motion since
+    /// cannot have brought others near.
+    fn begin(&mut self, side: &Side<'_>, frame: &Frame, reach: Reach) -> usize {
+        let mut coherence = core::mem::take(&mut self.coherence);
+        let start = coherence.begin(side, frame, reach, &mut self.runs, &mut self.next, &mut self.stats);
+        self.coherence = coherence;
+        start
+    }
+}
+
+struct Job<'a, 'b> {
+    frame: &'a Frame,
+    tree: &'a Tree,
+    reach: Reach,
+    start: usize,
+    margin: f32,
+    runs: &'a mut Vec<Run>,
+    next: &'a mut Vec<Run>,
+    out: &'a mut Vec<Contact>,
+    /// Contacts of the last whole level.
+    coarse: &'a mut Vec<Contact>,
+    stats: Stats,
+    budget: &'a mut Budget<'b>,
+    reached: Reached,
+}
+
+impl Job<'_, '_> {
+    fn spent(&self) -> usize {
+        self.stats.nodes + self.stats.points
+    }
+
+    /// Whether `cost` more tests would be too many.
+    fn over(&mut self, cost: usize) -> bool {
+        let spent = self.spent();
+        match self.budget {
+            Budget::Points(n) => spent + cost > *n,
+            Budget::Until(stop) => stop(),
+        }
+    }
+}
+
+fn run(field: &Field, job: &mut Job<'_, '_>) {
+    let l = field.lattice();
+    match &field.values {
+        Values::Float(v) => run_float(&View::new(l, &field.directory, v, 1.0), job),
+        Values::Scaled { values, step, .. } => {
+            run_scaled(&View::new(l, &field.directory, values, *step), job);
+        }
+    }
+}
+
+dispatch! {
+    fn run_float / run_float_plain = float_kernel(view: &View<'_, f32>, job: &mut Job<'_, '_>)
+}
+dispatch! {
+    fn run_scaled / run_scaled_plain = scaled_kernel(view: &View<'_, i16>, job: &mut Job<'_, '_>)
+}
+#[inline(always)]
+fn float_kernel<L: Lanes>(view: &View<'_, f32>, job: &mut Job<'_, '_>) {
+    kernel::<L, f32>(view, job);
+}
+#[inline(always)]
+fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, job: &mut Job<'_, '_>) {
+    kernel::<L, i16>(view, job);
+}
+
+/// Number of nodes in runs.
+fn count(runs: &[Run]) -> usize {
+    runs.iter().map(|r| (r[1] - r[0]) as usize).sum()
+}
+
+#[inline(always)]
+fn kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_, '_>) {
+    let Some(mut group) = Group::new(view) else { return };
+    let m = job.frame.lanes::<L>();
+    let last = job.tree.levels();
+    job.coarse.clear();
+    job.reached.level = job.start;
+    for l in job.start..last {
+        let level = &job.tree.levels[l];
+        let nodes = count(job.runs);
+        let certain = matches!(&*job.budget, Budget::Points(n) if *n >= job.spent() + SKIP * nodes);
+        if !certain {
+            // What these nodes' own points say: the answer if there is no time for more.
+            if job.over(nodes) && l > job.start {
+                break;
+            }
+            job.out.clear();
+            let mut blocks: Blocks = [(0, 0); BLOCKS];
+            let mut n = 0;
+            let points = Points::of_level(level);
+            for r in 0..job.runs.len() {
+                let [mut at, end] = job.runs[r];
+                while at < end {
+                    blocks[n] = (at, live(end - at));
+                    (n, at) = (n + 1, at + LANES as u32);
+                    if n == BLOCKS {
+                        touch_group::<L, T>(
+                            view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out,
+                        );
+                        n = 0;
+                    }
+                }
+            }
+            touch_group::<L, T>(view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out);
+            job.stats.points += nodes;
+            core::mem::swap(job.out, job.coarse);
+            job.reached.level = l;
+            if job.over(nodes) {
+                break;
+            }
+        }
+        if l + 1 == last {
+            return finish::<L, T>(view, &mut group, &m, job);
+        }
+        prune_level::<L, T>(view, &mut group, &m, level, job.reach, job.runs, job.next, &mut job.stats);
+        core::mem::swap(job.runs, job.next);
+    }
+    core::mem::swap(job.out, job.coarse);
+}
+
+/// Opens the nodes of the last level, some at a time, until all are or the budget is spent; then the rest is as coarse as
+/// before.
+#[inline(always)]
+fn finish<L: Lanes, T: Stored>(
+    view: &View<'_, T>,
+    group: &mut Group<'_, T>,
+    m: &[[L; 4]; 3],
+    job: &mut Job<'_, '_>,
+) {
+    let level = &job.tree.levels[job.tree.levels() - 1];
+    let points = Points::of_tree(job.tree);
+    let nodes = count(job.runs);
+    let (mut done, mut asked) = (0, 0);
+    job.out.clear();
+    for r in 0..job.runs.len() {
+        let [mut at, end] = job.runs[r];
+        while at < end {
+            let to = end.min(at + CHUNK);
+            if asked >= ASK || matches!(job.budget, Budget::Points(_)) {
+                asked = 0;
+                if job.over((to - at) as usize) {
+                    // Coarse from here on.
+                    let from = level.points[at as usize];
+                    let rest = job.coarse.partition_point(|c| c.id < from);
+                    job.out.extend_from_slice(&job.coarse[rest..]);
+                    job.reached.beyond = done as f64 / nodes.max(1) as f64;
+                    job.reached.level = job.tree.levels() - 1;
+                    return;
+                }
+            }
+            prune_level::<L, T>(view, group, m, level, job.reach, &[[at, to]], job.next, &mut job.stats);
+            let mut blocks: Blocks = [(0, 0); BLOCKS];
+            let mut n = 0;
+            for run in job.next.iter() {
+                let [mut at, end] = *run;
+                job.stats.points += (end - at) as usize;
+                while at < end {
+                    blocks[n] = (at, live(end - at));
+                    (n, at, asked) = (n + 1, at + LANES as u32, asked + 1);
+                    if n == BLOCKS {
+                        touch_group::<L, T>(view, group, m, job.frame, &points, job.margin, &blocks, n, job.out);
+                        n = 0;
+                    }
+                }
+            }
+            touch_group::<L, T>(view, group, m, job.frame, &points, job.margin, &blocks, n, job.out);
+            done += (to - at) as usize;
+            at = to;
+        }
+    }
+    job.reached = Reached { level: job.tree.levels(), beyond: 0.0, complete: true };
+}

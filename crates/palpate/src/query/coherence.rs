@@ -1,0 +1,73 @@
+//! Time coherence: the nodes that were near a moment ago, and how far the shapes may move before others can be.
+
+use super::frame::Frame;
+use super::walk::{self, Reach, Run};
+use super::{Side, Stats};
+use glam::DVec3;
+
+/// Most nodes the level may have at which walks begin.
+const NODES: usize = 1024;
+/// How far above the margin nodes are kept, in radii of the level's largest ball. Larger: fewer fresh starts, but more nodes to
+/// look at each time.
+const GUARD: f32 = 0.5;
+
+/// What was near, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Coherence {
+    /// What it was about: addresses of field and tree, and the margin.
+    key: (usize, usize, u32),
+    frame: Option<Frame>,
+    level: usize,
+    runs: Vec<Run>,
+    /// How far the sampled function may have changed at the points before it must be found anew [m].
+    guard: f32,
+}
+
+impl Coherence {
+    /// Fills `runs` with the nodes of the returned level that may be near; all others cannot be.
+    pub(crate) fn begin(
+        &mut self,
+        side: &Side<'_>,
+        frame: &Frame,
+        reach: Reach,
+        runs: &mut Vec<Run>,
+        next: &mut Vec<Run>,
+        stats: &mut Stats,
+    ) -> usize {
+        let key = (
+            core::ptr::from_ref(side.field).addr(),
+            core::ptr::from_ref(side.tree).addr(),
+            reach.margin.to_bits(),
+        );
+        let moved = self.frame.map(|f| moved(&f, frame, side.tree.reach()) * f64::from(reach.slope));
+        if self.key != key || moved.is_none_or(|m| !(m < f64::from(self.guard))) {
+            let level = side.tree.levels.iter().rposition(|l| l.len() <= NODES).unwrap_or(0);
+            let guard = side.tree.levels.get(level).map_or(0.0, |l| l.largest * GUARD);
+            let wide = Reach { margin: reach.margin + guard, ..reach };
+            runs.clear();
+            runs.push([0, side.tree.nodes(0) as u32]);
+            for l in 0..level {
+                walk::prune(side.field, frame, &side.tree.levels[l], wide, runs, next, stats);
+                core::mem::swap(runs, next);
+            }
+            self.runs.clear();
+            self.runs.extend_from_slice(runs);
+            (self.key, self.frame, self.level, self.guard) = (key, Some(*frame), level, guard);
+        }
+        runs.clear();
+        runs.extend_from_slice(&self.runs);
+        self.level
+    }
+}
+
+/// Most that any point within `reach` of the tree's origin has moved between two frames of one field [m].
+fn moved(from: &Frame, to: &Frame, reach: f64) -> f64 {
+    let shift = (to.point(DVec3::ZERO) - from.point(DVec3::ZERO)).length();
+    let turn: f64 = (0..3)
+        .flat_map(|i| (0..3).map(move |j| (i, j)))
+        .map(|(i, j)| f64::from(to.rotation[i][j]) - f64::from(from.rotation[i][j]))
+        .map(|d| d * d)
+        .sum();
+    // The largest singular value is at most the root of the sum of squares.
+    shift + turn.sqrt() * reach + f64::from(from.rounding + to.rounding)
+}
