@@ -107,6 +107,8 @@ fn random_params(random: &mut Random) -> FieldParams {
             2 => SignChoice::Unsigned,
             _ => SignChoice::Auto,
         },
+        exact_background: random.unit() < 0.3,
+        exact_bricks: random.unit() < 0.2,
         cap_holes: random.unit() < 0.8,
         max_memory: Some(1 << 28),
         threads: 0,

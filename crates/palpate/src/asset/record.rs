@@ -192,6 +192,8 @@ pub(super) fn write_field(lattice: &Lattice, encoding: Encoding, step: f32, r: &
             HoleOutcome::Unclosable => 2,
         });
     }
+    out.real(r.excess_background);
+    out.real(r.excess_bricks);
     out.0
 }
 
@@ -228,6 +230,8 @@ pub(super) fn read_field(section: [u8; 8], bytes: &[u8]) -> Result<FieldRecord, 
         band: from.size("band")?,
         error_bound_band: from.size("error bound")?,
         error_bound_far: from.size("error bound")?,
+        excess_background: 0.0,
+        excess_bricks: 0.0,
         lipschitz: from.size("Lipschitz constant")?,
         surface: from.aabb("box")?,
     };
@@ -237,6 +241,12 @@ pub(super) fn read_field(section: [u8; 8], bytes: &[u8]) -> Result<FieldRecord, 
     // No capacity from the stated count: a lie ends at the last byte.
     for _ in 0..from.count("number of holes")? {
         report.holes.push(read_hole(&mut from)?);
+    }
+    // Files written before these were measured end here.
+    if from.bytes.is_empty() {
+        (report.excess_background, report.excess_bricks) = (report.error_bound_far, report.error_bound_far);
+    } else {
+        (report.excess_background, report.excess_bricks) = (from.size("excess")?, from.size("excess")?);
     }
     from.end()?;
     Ok(FieldRecord { lattice, encoding, step, report })

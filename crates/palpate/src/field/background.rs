@@ -113,12 +113,14 @@ impl Background {
     }
 
     /// Gives all other nodes their distances [voxels], with sides.
+    /// With `exact` they are exact, and hang on exact nodes only for their sides.
     /// `touched` says which 4³ blocks of the grid may hold the surface, two to a cell along each axis, x fastest.
     pub(crate) fn far(
         mut self,
         surface: &Surface,
         bvh: &Bvh,
-        touched: &[bool],
+        exact: bool,
+        touched: impl FnOnce() -> Vec<bool>,
         distances: &mut [f32],
     ) -> Far {
         let [nx, ny, nz] = self.dims;
@@ -126,20 +128,27 @@ impl Background {
             par::chunks_mut(&mut self.nodes, nx * ny, |k, layer| sweep_layer(layer, nx, k));
             self.sweep_layers();
         }
-        let least = least_distances(touched, self.dims);
+        let least = if exact { Vec::new() } else { least_distances(&touched(), self.dims) };
         let nodes = &self.nodes;
         let mut excess = vec![0.0f32; nz];
         par::zip_chunks_mut(distances, nx * ny, &mut excess, 1, |k, out, excess| {
+            let mut last = NONE;
             for (at, d) in out.iter_mut().enumerate() {
                 let node = nodes[k * nx * ny + at];
                 if node.squared < 0.0 {
                     continue;
                 }
                 let p = position(at % nx, at / nx, k);
+                if exact && node.triangle != NONE {
+                    let near = if at % nx > 0 && last != NONE { last } else { node.triangle };
+                    let (t, size) = bvh.closest(surface, p.as_dvec3(), near);
+                    (last, *d) = (t, size as f32);
+                    continue;
+                }
                 // Nothing reached it only if there is no brick at all.
                 let mut size =
                     if node.triangle == NONE { 0.0 } else { bvh.improve(p, node.triangle, node.squared) };
-                let above = size - least[k * nx * ny + at];
+                let above = size - least.get(k * nx * ny + at).unwrap_or(&0.0);
                 if above > BLOCK_DIAGONAL && node.triangle != NONE {
                     // No block has the surface so far behind its nearest point: the sweeps missed the right one.
                     size = bvh.closest(surface, p.as_dvec3(), node.triangle).1 as f32;

@@ -29,7 +29,7 @@ use glam::DVec3;
 const SLAB_LAYERS: usize = 16;
 /// How much farther than the band nodes are exact [voxels]. With the diagonal of a voxel, √3, no sample of the band would
 /// touch another node; a little less saves bricks, and such a node has a weight below [`FAR_WEIGHT`].
-const EXACT_MARGIN: f64 = 1.38;
+pub(super) const EXACT_MARGIN: f64 = 1.38;
 /// Largest weight, over all nodes together, of nodes farther than [`EXACT_MARGIN`] from a sample: 0.0083 where three
 /// coordinates are equal, a = 1.38/√3 and (1 − a)³.
 const FAR_WEIGHT: f64 = 0.01;
@@ -133,12 +133,24 @@ fn from_mesh(
     let nodes = &mut values[corners.len()..];
     let mut triangles = vec![NONE; if params.keep_triangles { bricks * NODES } else { 0 }];
     let half_width = half_width as f32;
-    let mut infos =
-        fill(&band, &refined, &surface, &corners, &lattice, half_width, nodes, &mut triangles, progress);
+    let exact = params.exact_bricks.then_some(&bvh);
+    let mut infos = fill(
+        &band,
+        &refined,
+        &surface,
+        exact,
+        &corners,
+        &lattice,
+        half_width,
+        nodes,
+        &mut triangles,
+        progress,
+    );
     stop()?;
 
     let excess = f64::from(infos.iter().fold(0.0f32, |m, i| m.max(i.excess)));
-    let far = background.far(&surface, &bvh, &touched(&refined, &infos, &lattice), &mut corners);
+    let touched = || touched(&refined, &infos, &lattice);
+    let far = background.far(&surface, &bvh, params.exact_background, touched, &mut corners);
 
     progress.stage("sign", 0);
     let dipoles = Dipoles::build(&bvh, &surface);
@@ -168,6 +180,7 @@ fn from_mesh(
         // Between background nodes, exact or propagated; and in bricks outside the band.
         let inexact = (HALF_DIAGONAL * BRICK as f64).max(excess);
         let behind = HALF_DIAGONAL * BRICK as f64 + f64::from(far.excess);
+        let most = [f64::from(far.excess), excess].map(|e| (e + rounding) * lattice.voxel + values.error());
         let far = behind.max(HALF_DIAGONAL + excess) + rounding;
         let fine = HALF_DIAGONAL + rounding + FAR_WEIGHT * inexact;
         FieldReport {
@@ -180,6 +193,8 @@ fn from_mesh(
             band: params.band * lattice.voxel,
             error_bound_band: fine * lattice.voxel + values.error(),
             error_bound_far: far * lattice.voxel + values.error(),
+            excess_background: most[0],
+            excess_bricks: most[1],
             lipschitz,
             surface: surface_box,
         }
@@ -466,6 +481,8 @@ fn from_source(
         error_bound_band: (HALF_DIAGONAL * (1.0 + FAR_WEIGHT * BRICK as f64) + 1e-4) * lattice.voxel
             + values.error(),
         error_bound_far: (HALF_DIAGONAL * BRICK as f64 + 1e-4) * lattice.voxel + values.error(),
+        excess_background: 1e-4 * lattice.voxel + values.error(),
+        excess_bricks: 1e-4 * lattice.voxel + values.error(),
         lipschitz,
         surface: aabb,
     };

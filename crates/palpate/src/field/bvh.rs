@@ -18,25 +18,25 @@ const CHUNK: usize = 512;
 pub(crate) const STACK: usize = 8 * 12;
 
 /// Lower and upper corners of eight boxes; empty ones are at +∞.
-type Boxes = [[f32; WIDTH]; 6];
+pub(super) type Boxes = [[f32; WIDTH]; 6];
 
 /// Eight triangles: ax ay az bx … cz.
 pub(crate) type Block = [[f32; WIDTH]; 9];
 
 /// Discs around eight blocks: centre, unit normal, half thickness along the normal, radius across it. Far away, a box
 /// across the axes reaches toward the point by its whole diagonal, a disc hardly at all.
-type Discs = [[f32; WIDTH]; 8];
+pub(super) type Discs = [[f32; WIDTH]; 8];
 
 /// A tree over the triangles of a [`Surface`], in grid coordinates [voxels].
 #[derive(Debug)]
 pub(crate) struct Bvh {
     /// Number of triangles; lane i of block b is triangle 8·b + i, the last one repeated.
     count: usize,
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
     /// `levels[0]` holds the boxes of leaf blocks, eight to an entry, the last level one entry.
-    levels: Vec<Vec<Boxes>>,
+    pub(super) levels: Vec<Vec<Boxes>>,
     /// The items of the lowest levels again, bounded closer.
-    discs: Vec<Vec<Discs>>,
+    pub(super) discs: Vec<Vec<Discs>>,
 }
 
 impl Bvh {
@@ -352,7 +352,7 @@ fn descend_kernel<L: Lanes>(bvh: &Bvh, search: &mut Search) {
 
 /// The lane of the smallest of those `distances` whose bit is set; `live` is not zero.
 #[inline(always)]
-fn nearest(distances: &[f32; WIDTH], live: u32) -> usize {
+pub(super) fn nearest(distances: &[f32; WIDTH], live: u32) -> usize {
     let mut best = live.trailing_zeros() as usize;
     let mut rest = live & (live - 1);
     while rest != 0 {
@@ -522,8 +522,13 @@ fn edge_distance<L: Lanes>(v: V3<L>, e: V3<L>) -> L {
 /// Squared distances from `p` to eight triangles: to the plane where p is over the triangle, else to the edges.
 #[inline(always)]
 fn triangle_distances<L: Lanes>(block: &Block, p: V3<L>) -> L {
+    distances_to([corner_from(block, 0, p), corner_from(block, 1, p), corner_from(block, 2, p)])
+}
+
+/// Squared distances from the origin to triangles with these corners.
+#[inline(always)]
+pub(super) fn distances_to<L: Lanes>(v: [V3<L>; 3]) -> L {
     let zero = L::splat(0.0);
-    let v = [corner_from(block, 0, p), corner_from(block, 1, p), corner_from(block, 2, p)];
     let e = [minus(v[1], v[0]), minus(v[2], v[1]), minus(v[0], v[2])];
     let n = cross(e[0], e[1]);
     let nn = dot(n, n);

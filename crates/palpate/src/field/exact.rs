@@ -165,15 +165,8 @@ impl Exact {
         let distance = ((p - q) / scale).length() * scale;
         if distance < limit { self.answer(triangle, point, distance) } else { None }
     }
-
-    /// The distance of grid point `u` [voxels], in the same unit, and the triangle in the order of the tree; `near` is one
-    /// such triangle. `u` is not far from the surface.
-    pub(crate) fn grid_distance(&self, u: DVec3, near: Option<u32>) -> (f64, u32) {
-        let guess = near.and_then(|n| self.original.get(n as usize)).copied();
-        self.find(u, guess, f64::INFINITY).map_or((0.0, 0), |(t, _, squared)| (squared.sqrt(), t))
-    }
 }
 
 #[cfg(test)]
 #[path = "exact_tests.rs"]
-mod tests;
+pub(crate) mod tests;

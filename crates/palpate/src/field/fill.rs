@@ -1,7 +1,9 @@
 //! The own nodes of every brick: exact ones from the band, the others by spreading what the band's edge knows.
 
 use super::brick::{Band, NODES, Refined, SIDE, corners_of, own as place_in_brick};
+use super::bvh::Bvh;
 use super::lattice::Lattice;
+use super::row_search::closest_of_row;
 use super::scan::{BRICK, EMPTY, OWNED, on_face, unpack};
 use super::sign::APART;
 use super::spread::{FULL, Work, place, place_of, relax, relax_tracked, spread_sides};
@@ -16,6 +18,9 @@ use glam::{DVec3, Vec3};
 const COARSE_EDGE: f64 = 6.0;
 /// A node nearer than this may have the surface in the half voxel around it, √3/2 with rounding [voxels].
 const TOUCHES: f32 = 0.867;
+
+/// What is added to a squared distance so that rounding does not hide a nearer triangle.
+const WIDER: f32 = 1.0 + 1e-5;
 
 /// What is known of a brick beside its values.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +51,8 @@ struct Shared<'a> {
     reach: Vec<[f32; OWNED]>,
     /// Measure whole triangles.
     coarse: bool,
+    /// Where to look for the closest triangles of nodes outside the band, if those are wanted.
+    exact: Option<&'a Bvh>,
 }
 
 /// Packed nodes of a brick and of its upper neighbours, bit 0 of the index for x + 1, and so on.
@@ -61,12 +68,13 @@ impl Owners<'_> {
 }
 
 /// Fills the own nodes of every refined brick [voxels]: `values` holds [`NODES`] for each. `triangles`, as long or empty,
-/// takes the closest triangles, near ones outside the band.
+/// takes the closest triangles, near ones outside the band. With `exact` nodes outside the band are exact too.
 #[expect(clippy::too_many_arguments, reason = "a step between two stages")]
 pub(crate) fn fill(
     band: &Band,
     refined: &Refined,
     surface: &Surface,
+    exact: Option<&Bvh>,
     corners: &[f32],
     lattice: &Lattice,
     half_width: f32,
@@ -76,7 +84,7 @@ pub(crate) fn fill(
 ) -> Vec<Info> {
     progress.stage("bricks", refined.cells.len() as u64);
     let coarse = mean_edge(surface) > COARSE_EDGE;
-    let shared = Shared { surface, half_width, reach: reach(), coarse };
+    let shared = Shared { surface, half_width, reach: reach(), coarse, exact };
     let one = |b: usize, values: &mut [f32], triangles: &mut [u32]| {
         let cell = refined.cells[b].map(|v| v as usize);
         fill_one(band, cell, &corners_of(corners, lattice, cell), &shared, values, triangles)
@@ -191,9 +199,35 @@ fn fill_one(
         if track {
             refine(&owners, origin, shared, &work, values, triangles);
         }
-        excess = bound(values, corners, &shared.reach, shared.half_width);
+        if let Some(bvh) = shared.exact {
+            search(bvh, origin, &known, values);
+        } else {
+            excess = bound(values, corners, &shared.reach, shared.half_width);
+        }
     }
     Info { excess, ..Info::of(values) }
+}
+
+/// Makes the nodes that are not in the band exact.
+fn search(bvh: &Bvh, origin: DVec3, known: &[u16; SIDE * SIDE], values: &mut [f32]) {
+    for n in 0..BRICK * BRICK {
+        let (y, z) = (n & 7, n >> 3);
+        let known = known[z * SIDE + y];
+        let Some(row) = row_mut(values, (z * SIDE + y) * SIDE) else { return };
+        if known & 0xFF == 0xFF {
+            continue;
+        }
+        // Nodes of the band are not searched for.
+        let mut best: [f32; LANES] =
+            core::array::from_fn(|x| if known >> x & 1 == 1 { -1.0 } else { row[x] * row[x] * WIDER });
+        let at = [origin.x as f32, origin.y as f32 + y as f32, origin.z as f32 + z as f32];
+        closest_of_row(bvh, at, &mut best);
+        for (x, d) in row.iter_mut().enumerate() {
+            if best[x] >= 0.0 {
+                *d = d.abs().min(best[x].sqrt()).copysign(*d);
+            }
+        }
+    }
 }
 
 /// One bit for each of eight packed nodes: whether it is in the band, and whether it is negative.

@@ -15,6 +15,7 @@ mod curve;
 mod dipoles;
 pub(crate) mod encode;
 mod exact;
+mod far;
 mod fill;
 pub mod iso;
 pub(crate) mod lattice;
@@ -22,6 +23,7 @@ pub mod layered;
 mod lipschitz;
 pub mod paper_modes;
 pub(crate) mod read;
+mod row_search;
 mod sample;
 mod scan;
 mod sign;
@@ -32,6 +34,7 @@ mod witness;
 
 pub use encode::Encoding;
 pub use exact::{Closest, Exact};
+pub use far::FarGrid;
 pub use lattice::Lattice;
 pub use paper_modes::LayeredView;
 pub(crate) use scan::BRICK;
@@ -71,6 +74,12 @@ pub struct FieldParams {
     pub keep_triangles: bool,
     /// How the inside is told from the outside.
     pub sign: SignChoice,
+    /// Make every node of the background exact, for lower bounds that are tight far from the surface. Without it those
+    /// that no brick touches are propagated, a little quicker.
+    pub exact_background: bool,
+    /// Make the nodes of bricks outside the band exact: tighter, less steep, and several times the time of the build.
+    /// Without it they are propagated from the band.
+    pub exact_bricks: bool,
     /// Close the holes of open components, so that the field is continuous there.
     pub cap_holes: bool,
     /// Largest memory the finished field may take [bytes]; none: no limit.
@@ -87,6 +96,8 @@ impl Default for FieldParams {
             encoding: Encoding::Float,
             keep_triangles: false,
             sign: SignChoice::Auto,
+            exact_background: false,
+            exact_bricks: false,
             cap_holes: true,
             max_memory: None,
             threads: 0,
@@ -136,6 +147,11 @@ pub struct FieldReport {
     pub error_bound_band: f64,
     /// Largest possible |sample − true distance| anywhere in the box [m].
     pub error_bound_far: f64,
+    /// Largest possible excess of the size of a background node over the true distance [m].
+    pub excess_background: f64,
+    /// The same for the nodes of bricks [m], except those on a face beside a cell without a brick: they interpolate between
+    /// background nodes.
+    pub excess_bricks: f64,
     /// Lipschitz constant of the sampled function inside the box [1].
     pub lipschitz: f64,
     /// Box of the surface itself, caps included [m].
