@@ -33,10 +33,12 @@
 pub mod asset;
 pub mod contact;
 pub mod field;
+pub mod force;
 pub mod math;
 pub mod mesh;
 pub mod par;
 pub mod progress;
+pub mod reduce;
 pub mod shell;
 mod simd;
 mod store;
