@@ -63,8 +63,9 @@ fn force_of(c: &Contact) -> DVec3 {
 }
 
 fn is_finite(c: &Contact) -> bool {
-    let all = [c.point, c.normal, c.shell_normal, [c.distance, c.area, 0.0]];
-    all.iter().flatten().all(|v| v.is_finite())
+    // A difference with itself is 0 for finite numbers alone, and NaN stays NaN in a sum.
+    let off = |v: [f32; 3]| (v[0] - v[0]) + (v[1] - v[1]) + (v[2] - v[2]);
+    off(c.point) + off(c.normal) + off(c.shell_normal) + off([c.distance, c.area, 0.0]) == 0.0
 }
 
 impl Reducer {
@@ -83,7 +84,7 @@ impl Reducer {
     /// than three clusters, or points on one line, may not be able to carry it: [`Reduction`] says how much is missing.
     ///
     /// Up to `n` contacts come out as they are. From more, those of a margin (distance ≥ 0) and those that are not finite
-    /// are left out. In the order of ids, like the input, and in the same frame. Cost: about 1 ns for each contact and `n`. No
+    /// are left out. In the order of ids, like the input, and in the same frame. Cost: about 5 ns for each contact and each of `n`. No
     /// allocation once `self` and `out` have seen as many.
     pub fn reduce(&mut self, contacts: &Contacts, n: usize, out: &mut Contacts) -> Reduction {
         (out.origin, out.swapped) = (contacts.origin, contacts.swapped);
@@ -322,11 +323,9 @@ pub fn four(contacts: &Contacts) -> Four {
     for step in steps {
         let mut best: Option<(f64, usize)> = None;
         for (i, c) in contacts.list.iter().enumerate() {
-            if is_finite(c) && !four.indices().contains(&i) {
-                let score = step(four.indices(), i);
-                if best.is_none_or(|(b, _)| score > b) {
-                    best = Some((score, i));
-                }
+            let score = step(four.indices(), i);
+            if best.is_none_or(|(b, _)| score > b) && is_finite(c) && !four.indices().contains(&i) {
+                best = Some((score, i));
             }
         }
         let Some((_, i)) = best else { break };
@@ -386,7 +385,10 @@ mod tests {
                 assert!((all.force - kept.force).length() < 1e-6 * all.weight, "seed {seed}, {few}");
                 // Few contacts can be collinear by chance, and then not carry all torque; it is said.
                 let off = (all.torque - kept.torque).length() / all.weight;
-                assert!(off < 2e-7 || (deep < 3 && did.torque_error > 1e-7), "seed {seed}, {few}: {off} {did:?}");
+                assert!(
+                    off < 2e-7 || (deep < 3 && did.torque_error > 1e-7),
+                    "seed {seed}, {few}: {off} {did:?}"
+                );
                 for c in &out.list {
                     assert!((c.normal().length() - 1.0).abs() < 1e-6 && c.distance <= 0.0 && is_finite(c));
                     assert!(found.list.iter().any(|f| f.id == c.id));

@@ -7,7 +7,7 @@
 //! force, and the anchor is dragged along. A spring is never longer than that after sliding, so that a closed loop only
 //! costs energy. Without memory, Eq. 5 with the speed in its denominator kept from 0.
 
-use super::penalty::{Block, Job, Push, Running, Sums, blocks, dot, push_of};
+use super::penalty::{Block, Job, Push, Running, Sums, blocks, dot, minus, plus, push_of, scaled, splat3};
 use crate::contact::{Contact, Contacts};
 use crate::math::Pose;
 use crate::simd::{LANES, Lanes, dispatch};
@@ -139,8 +139,12 @@ pub(super) struct Frame {
 /// `v` without its part along the unit vector `n`.
 #[inline(always)]
 fn across<L: Lanes>(v: [L; 3], n: [L; 3]) -> [L; 3] {
-    let along = dot(v, n);
-    [0, 1, 2].map(|k| v[k].sub(along.mul(n[k])))
+    minus(v, scaled(n, dot(v, n)))
+}
+
+#[inline(always)]
+fn select3<L: Lanes>(mask: L::Mask, on: [L; 3], off: [L; 3]) -> [L; 3] {
+    [L::select(mask, on[0], off[0]), L::select(mask, on[1], off[1]), L::select(mask, on[2], off[2])]
 }
 
 /// Friction of eight contacts, and their anchors after it.
@@ -153,18 +157,18 @@ fn rub_block<L: Lanes>(
 ) -> ([L; 3], [L; 4]) {
     let zero = L::splat(0.0);
     let [ax, ay, az, was] = L::load_quads(held, 0);
+    let held = [ax, ay, az];
     let unknown = was.lt(zero);
-    let placed = [0, 1, 2].map(|k| {
-        let [rx, ry, rz] = frame.rows[k].map(L::splat);
-        rx.mul(ax).add(ry.mul(ay)).add(rz.mul(az)).add(L::splat(frame.shift[k]))
-    });
+    let [row_x, row_y, row_z] = [splat3(frame.rows[0]), splat3(frame.rows[1]), splat3(frame.rows[2])];
+    let shift = splat3(frame.shift);
+    let placed = plus([dot(row_x, held), dot(row_y, held), dot(row_z, held)], shift);
     let sign = L::splat(frame.sign);
     // How far B has moved over A since the contact began to stick, and how fast it moves.
-    let moved = [0, 1, 2].map(|k| L::select(unknown, zero, push.point[k].sub(placed[k]).mul(sign)));
+    let moved = select3(unknown, [zero; 3], scaled(minus(push.point, placed), sign));
     let stretch = across(moved, push.along);
     let speed = across(push.velocity, push.along);
     let spring = L::splat(job.rub_spring);
-    let pull = [0, 1, 2].map(|k| stretch[k].mul(spring).add(speed[k].mul(L::splat(job.rub_damper))));
+    let pull = plus(scaled(stretch, spring), scaled(speed, L::splat(job.rub_damper)));
     let length = L::select(push.apart, zero, dot(pull, pull).sqrt());
 
     let most = L::splat(job.mu_dynamic).mul(push.pressure);
@@ -174,19 +178,16 @@ fn rub_block<L: Lanes>(
     let any = zero.lt(length);
     let share = L::select(slides, most.div(L::select(any, length, L::splat(1.0))), L::splat(1.0));
     let share = L::select(any, share, zero);
-    let friction = pull.map(|p| zero.sub(p.mul(share)));
+    let friction = scaled(pull, zero.sub(share));
 
     // Dragged anchors: as far behind as the spring may pull.
     let taut = dot(stretch, stretch).sqrt().mul(spring);
     let long = most.lt(taut);
     let kept = L::select(long, most.div(L::select(long, taut, L::splat(1.0))), L::splat(1.0));
-    let dragged = [0, 1, 2].map(|k| push.point[k].sub(stretch[k].mul(kept).mul(sign)));
-    let back = [0, 1, 2].map(|k| dragged[k].sub(L::splat(frame.shift[k])));
-    let replaced = L::or(slides, unknown);
-    let anchor = [0, 1, 2].map(|k| {
-        let column = [0, 1, 2].map(|j| L::splat(frame.rows[j][k]));
-        L::select(replaced, dot(column, back), [ax, ay, az][k])
-    });
+    let dragged = minus(push.point, scaled(stretch, kept.mul(sign)));
+    let [bx, by, bz] = minus(dragged, shift);
+    let back = plus(plus(scaled(row_x, bx), scaled(row_y, by)), scaled(row_z, bz));
+    let anchor = select3(L::or(slides, unknown), back, held);
     let state = L::select(slides, L::splat(SLIDES), L::splat(STICKS));
     (friction, [anchor[0], anchor[1], anchor[2], state])
 }
@@ -224,24 +225,44 @@ fn rub_all<L: Lanes, const SHELL: bool>(
     let (whole, rest) = blocks(contacts);
     let mut running = Running::<L>::new();
     let mut at = 0;
-    for block in whole.iter().chain(&rest) {
-        let push = push_of::<L, SHELL, true>(job, block);
-        let held = recall(block, last, &mut at);
-        let (friction, anchors) = rub_block::<L>(job, &push, frame, &held);
-        running.add(&push, [0, 1, 2].map(|k| push.along[k].mul(push.pressure).add(friction[k])));
-        let mut columns = [[0.0; LANES]; 4];
-        for k in 0..4 {
-            anchors[k].store(&mut columns[k]);
-        }
-        for (lane, contact) in block.iter().enumerate() {
-            if contact[0][3] < 0.0 {
-                next.ids.push(contact[1][3].to_bits());
-                next.anchors.push(columns.map(|c| c[lane]));
-                running.sliding += u32::from(columns[3][lane] == SLIDES);
-            }
-        }
+    for block in whole {
+        rub_next::<L, SHELL>(job, block, frame, last, &mut at, next, &mut running);
+    }
+    if let Some(block) = &rest {
+        rub_next::<L, SHELL>(job, block, frame, last, &mut at, next, &mut running);
     }
     running.store(sums);
+}
+
+#[inline(always)]
+fn rub_next<L: Lanes, const SHELL: bool>(
+    job: &Job,
+    block: &Block,
+    frame: &Frame,
+    last: (&[u32], &[[f32; 4]]),
+    at: &mut usize,
+    next: &mut Memory,
+    running: &mut Running<L>,
+) {
+    let push = push_of::<L, SHELL, true>(job, block);
+    let held = recall(block, last, at);
+    let (friction, anchors) = rub_block::<L>(job, &push, frame, &held);
+    running.add(&push, plus(scaled(push.along, push.pressure), friction));
+    let mut columns = [[0.0; LANES]; 4];
+    for k in 0..4 {
+        anchors[k].store(&mut columns[k]);
+    }
+    // Into eight places, of which those without depth are overwritten: no branch for each.
+    let (mut ids, mut quads, mut count) = ([0; LANES], [[0.0; 4]; LANES], 0);
+    for lane in 0..LANES {
+        ids[count & 7] = block[lane][1][3].to_bits();
+        quads[count & 7] = [columns[0][lane], columns[1][lane], columns[2][lane], columns[3][lane]];
+        let used = block[lane][0][3] < 0.0;
+        count += usize::from(used);
+        running.sliding += u32::from(used && columns[3][lane] == SLIDES);
+    }
+    next.ids.extend_from_slice(&ids[..count]);
+    next.anchors.extend_from_slice(&quads[..count]);
 }
 
 #[inline(always)]
@@ -276,16 +297,24 @@ dispatch! {
 fn creep_all<L: Lanes, const SHELL: bool>(job: &Job, contacts: &[Contact], sums: &mut Sums) {
     let (whole, rest) = blocks(contacts);
     let mut running = Running::<L>::new();
-    let (zero, least) = (L::splat(0.0), L::splat(job.creep));
-    for block in whole.iter().chain(&rest) {
-        let push = push_of::<L, SHELL, true>(job, block);
-        let speed = across(push.velocity, push.along);
-        let length = dot(speed, speed).sqrt();
-        let share = L::splat(job.mu_dynamic).mul(push.pressure).div(length.max(least));
-        running.add(&push, [0, 1, 2].map(|k| push.along[k].mul(push.pressure).sub(speed[k].mul(share))));
-        running.sliding += L::bits(L::select(push.apart, zero, length).ge(least)).count_ones();
+    for block in whole {
+        creep_block::<L, SHELL>(job, block, &mut running);
+    }
+    if let Some(block) = &rest {
+        creep_block::<L, SHELL>(job, block, &mut running);
     }
     running.store(sums);
+}
+
+#[inline(always)]
+fn creep_block<L: Lanes, const SHELL: bool>(job: &Job, block: &Block, running: &mut Running<L>) {
+    let (zero, least) = (L::splat(0.0), L::splat(job.creep));
+    let push = push_of::<L, SHELL, true>(job, block);
+    let speed = across(push.velocity, push.along);
+    let length = dot(speed, speed).sqrt();
+    let share = L::splat(job.mu_dynamic).mul(push.pressure).div(length.max(least));
+    running.add(&push, minus(scaled(push.along, push.pressure), scaled(speed, share)));
+    running.sliding += L::bits(L::select(push.apart, zero, length).ge(least)).count_ones();
 }
 
 #[inline(always)]

@@ -63,7 +63,11 @@ impl Limits {
         ];
         for (name, value) in values {
             if value.is_nan() || value < 0.0 {
-                return Err(ForceError::BadParameter { name, value, range: "0 or more; infinity for no limit" });
+                return Err(ForceError::BadParameter {
+                    name,
+                    value,
+                    range: "0 or more; infinity for no limit",
+                });
             }
         }
         Ok(())
@@ -94,7 +98,12 @@ impl Limits {
         let (torque, b) = follow(last.torque, out.wrench.torque, self.torque_rate, dt);
         // Again: the limit may be lower than it was for the last one.
         let kept = self.saturate(&Wrench { force, torque });
-        out = Limited { wrench: kept.wrench, saturated: out.saturated || kept.saturated, slewed: a || b, ..out };
+        out = Limited {
+            wrench: kept.wrench,
+            saturated: out.saturated || kept.saturated,
+            slewed: a || b,
+            ..out
+        };
         state.last = out.wrench;
         out
     }

@@ -153,9 +153,16 @@ impl ForceParams {
     /// Whether every number is finite.
     fn is_finite(&self) -> bool {
         let f = &self.friction;
-        [self.stiffness, self.damping, f.static_coefficient, f.dynamic_coefficient, f.stiffness_ratio, f.damping]
-            .iter()
-            .all(|v| v.is_finite())
+        [
+            self.stiffness,
+            self.damping,
+            f.static_coefficient,
+            f.dynamic_coefficient,
+            f.stiffness_ratio,
+            f.damping,
+        ]
+        .iter()
+        .all(|v| v.is_finite())
             && f.creep.is_finite()
     }
 }

@@ -149,6 +149,8 @@ pub(super) struct Found {
     pub(super) clamped: usize,
     /// Largest friction over normal force.
     pub(super) steepest: f64,
+    /// How near the nearest contact is to the edge between sticking and sliding, as a share.
+    pub(super) edge: f64,
 }
 
 /// The force law, one contact after the other. `anchors` of none: friction by speed. `frozen`: who sticks is taken from the
@@ -163,7 +165,7 @@ pub(super) fn force(
     frozen: bool,
 ) -> Found {
     let f = params.friction;
-    let (mut found, mut next) = (Found::default(), Anchors::new());
+    let (mut found, mut next) = (Found { edge: 1.0, ..Found::default() }, Anchors::new());
     let b_from_a = a_from_b.inverse();
     for c in list.iter().filter(|c| c.distance < 0.0) {
         let r = c.x - a_from_b.translation;
@@ -189,6 +191,8 @@ pub(super) fn force(
             let q = s * k + across(v) * f.damping;
             let mu = if slid { f.dynamic_coefficient } else { f.static_coefficient };
             let slides = if frozen { slid } else { q.length() > mu * p };
+            found.edge =
+                found.edge.min((q.length() - mu * p).abs() / (mu * p).max(1e-3 * params.stiffness * 1e-3));
             let most = f.dynamic_coefficient * p;
             t = if slides { -q * (most / q.length()) } else { -q };
             let mut kept = anchor;

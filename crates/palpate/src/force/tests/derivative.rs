@@ -1,5 +1,6 @@
-//! Central differences with a step of 1e-6 m and 1e-6 rad of the plain f64 law on frozen contacts, whose distances change
-//! as in plane fields: what is left is the third order of the step and rounding, 1e-6 of the largest entry. And, coarser,
+//! Central differences with a step of 1e-8 m and 1e-8 rad of the plain f64 law on frozen contacts, whose distances change
+//! as in plane fields: what is left is rounding, 1e-5 of the largest entry, and
+//! 1e-4 where a small friction turns within the step. And, coarser,
 //! of the force itself on contacts that are asked for again.
 
 use crate::contact::Contacts;
@@ -59,7 +60,9 @@ fn it_agrees_with_central_differences_on_frozen_contacts() {
     let (mut slid, mut stuck, mut clamped) = (0, 0, 0);
     for seed in 0..120 {
         let mut r = Random(seed);
-        let found = Contacts { ..random(seed, 80, seed % 2 == 0) };
+        let mut found = random(seed, 80, seed % 2 == 0);
+        // None so near to the surface that a step takes it across.
+        found.list.retain(|c| c.distance.abs() > 1e-5);
         let (swapped, list) = (found.swapped, exact(&found));
         let a_from_b = Pose::new(r.rotation(), found.origin + r.point(0.1));
         let params = ForceParams {
@@ -77,7 +80,7 @@ fn it_agrees_with_central_differences_on_frozen_contacts() {
         };
         let rough = ForceParams { damping: 1e6, friction, ..params };
         let differ = |params: &ForceParams, motion: &Twist, anchors: Option<&Anchors>| {
-            differences(1e-6, |d| {
+            differences(1e-8, |d| {
                 let (list, pose) = moved(&list, swapped, &a_from_b, d);
                 let mut anchors = anchors.cloned();
                 // The area is frozen, and so are the contacts.
@@ -87,30 +90,31 @@ fn it_agrees_with_central_differences_on_frozen_contacts() {
         // Springs alone, the same through the general form, and everything without memory.
         let still = Twist::ZERO;
         let springs = derivative(&found, &params, &a_from_b, None, None);
-        assert!(worst(&springs, &differ(&params, &still, None)) < 1e-5, "seed {seed}");
+        let off = worst(&springs, &differ(&params, &still, None));
+        assert!(off < 1e-5, "springs, seed {seed}: {off}");
         let general = ForceParams { damping: 1e-9, ..params };
         let general = derivative(&found, &general, &a_from_b, Some(&motion), None);
-        assert!(worst(&general, &springs.rows()) < 1e-9, "seed {seed}");
+        let off = worst(&general, &springs.rows());
+        assert!(off < 1e-9, "general, seed {seed}: {off}");
         let damped = ForceParams { damping: 1e6, ..params };
         let by_speed = derivative(&found, &damped, &a_from_b, Some(&motion), None);
-        assert!(worst(&by_speed, &differ(&damped, &motion, None)) < 1e-5, "seed {seed}");
+        let off = worst(&by_speed, &differ(&damped, &motion, None));
+        assert!(off < 1e-5, "by_speed, seed {seed}: {off}");
         let creeping = derivative(&found, &rough, &a_from_b, Some(&motion), None);
-        assert!(worst(&creeping, &differ(&rough, &motion, None)) < 1e-4, "seed {seed}");
+        let off = worst(&creeping, &differ(&rough, &motion, None));
+        assert!(off < 1e-4, "creeping, seed {seed}: {off}");
         // With memory, after some motion.
-        let mut state = ContactState::new();
-        penalty(&found, &rough, &a_from_b, None, Some(&mut state));
-        let before =
-            Contacts { origin: found.origin - a_from_b.translation, ..found.clone() };
-        let _ = before;
         let shift = r.point(1e-3);
-        let there = Pose::new(a_from_b.rotation, a_from_b.translation - if swapped { shift } else { DVec3::ZERO });
+        let there =
+            Pose::new(a_from_b.rotation, a_from_b.translation - if swapped { shift } else { DVec3::ZERO });
         let mut state = ContactState::new();
         let origin = if swapped { found.origin } else { found.origin - shift };
         penalty(&Contacts { origin, ..found.clone() }, &rough, &there, None, Some(&mut state));
         let force = penalty(&found, &rough, &a_from_b, Some(&motion), Some(&mut state));
         let held = derivative(&found, &rough, &a_from_b, Some(&motion), Some(&state));
         let anchors = anchors_of(&state);
-        assert!(worst(&held, &differ(&rough, &motion, Some(&anchors))) < 1e-4, "seed {seed}");
+        let off = worst(&held, &differ(&rough, &motion, Some(&anchors)));
+        assert!(off < 1e-4, "held, seed {seed}: {off}");
         // Applied to a motion it is the matrix times the motion.
         let d = Twist { linear: r.point(1.0), angular: r.point(1.0) };
         let vector = [d.linear.to_array(), d.angular.to_array()].concat();
@@ -123,7 +127,12 @@ fn it_agrees_with_central_differences_on_frozen_contacts() {
         clamped += all.clamped;
     }
     let share = |n: usize| n as f64 / (slid + stuck) as f64;
-    assert!((0.2..0.8).contains(&share(slid)) && share(clamped) > 0.003, "{} {}", share(slid), share(clamped));
+    assert!(
+        (0.2..0.8).contains(&share(slid)) && share(clamped) > 0.003,
+        "{} {}",
+        share(slid),
+        share(clamped)
+    );
 }
 
 /// Central differences of `penalty` itself, contacts asked for again each time.
@@ -151,19 +160,17 @@ fn asked(
 #[test]
 fn it_agrees_with_the_force_on_a_half_space() {
     let plane = Analytic::half_space(DVec3::new(0.1, 0.2, 1.0), 0.0).unwrap();
-    let peg: Vec<Patch> = sphere(0.02, 400);
-    let pose = Pose::new(DQuat::from_rotation_y(0.5), DVec3::new(0.01, 0.02, -0.03));
+    // Open and beside B's origin: pushes on a closed surface cancel, and those through the origin have no torque.
+    let cup = sphere(0.02, 400).into_iter().filter(|(p, ..)| p.z < 0.005);
+    let cup: Vec<Patch> = cup.map(|(p, n, area)| (p + DVec3::new(0.01, 0.015, 0.005), n, area)).collect();
+    let pose = Pose::new(DQuat::from_rotation_y(0.5), DVec3::new(0.01, 0.02, -0.05));
     for direction in [Direction::Field, Direction::Shell] {
         for law in [Law::Integrated, Law::Averaged] {
             let params = ForceParams { law, direction, ..ForceParams::new(1e8) };
             for is_swapped in [false, true] {
-                let (d, rows) = asked(&plane, &peg, &pose, &params, is_swapped, 1e-4);
+                let (d, rows) = asked(&plane, &cup, &pose, &params, is_swapped, 1e-4);
                 let off = worst(&d, &rows);
-                // Closed surfaces give no net force in a uniform push: some blocks are 0 but for rounding.
-                let stiff = rows.iter().flatten().fold(0.0_f64, |a, v| a.max(v.abs()));
-                let rows_d = d.rows();
-                let near = (0..6).all(|i| (0..6).all(|j| (rows_d[i][j] - rows[i][j]).abs() < 1e-3 * stiff));
-                assert!(stiff > 0.0 && (off < 1e-3 || near), "{direction:?} {law:?} {is_swapped}: {off}");
+                assert!(off < 1e-3, "{direction:?} {law:?} {is_swapped}: {off}");
             }
         }
     }

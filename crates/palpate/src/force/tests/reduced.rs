@@ -25,7 +25,10 @@ fn both_laws_are_kept() {
                 let off = all.wrench + -few.wrench;
                 // 2e-6 of the sum of lengths; arms to B's origin are at most 2 m.
                 let scale = 2e-6 * all.normal_force;
-                assert!(off.force.length() < scale && off.torque.length() < 2.0 * scale, "{n} {law:?} {off:?}");
+                assert!(
+                    off.force.length() < scale && off.torque.length() < 2.0 * scale,
+                    "{n} {law:?} {off:?}"
+                );
                 assert!((all.area - few.area).abs() < 1e-6 * all.area);
             }
         }
