@@ -63,9 +63,8 @@ fn force_of(c: &Contact) -> DVec3 {
 }
 
 fn is_finite(c: &Contact) -> bool {
-    // A difference with itself is 0 for finite numbers alone, and NaN stays NaN in a sum.
-    let off = |v: [f32; 3]| (v[0] - v[0]) + (v[1] - v[1]) + (v[2] - v[2]);
-    off(c.point) + off(c.normal) + off(c.shell_normal) + off([c.distance, c.area, 0.0]) == 0.0
+    let all = |v: [f32; 3]| Vec3::from_array(v).is_finite();
+    all(c.point) & all(c.normal) & all(c.shell_normal) & c.distance.is_finite() & c.area.is_finite()
 }
 
 impl Reducer {
@@ -309,21 +308,10 @@ impl Four {
 /// step is best by itself; the four need not be the best of all. Cost: four passes, no allocation.
 pub fn four(contacts: &Contacts) -> Four {
     let mut four = Four::default();
-    let p = |i: usize| vector(contacts.list[i].point);
-    let steps: [&dyn Fn(&[usize], usize) -> f64; 4] = [
-        &|_, i| -f64::from(contacts.list[i].distance),
-        &|f, i| p(f[0]).distance_squared(p(i)),
-        &|f, i| (p(f[1]) - p(f[0])).cross(p(i) - p(f[0])).length_squared(),
-        &|f, i| {
-            let [a, b, c, d] = [p(f[0]), p(f[1]), p(f[2]), p(i)];
-            let pairs = [(a - b, c - d), (a - c, b - d), (a - d, b - c)];
-            pairs.iter().map(|(u, v)| u.cross(*v).length_squared()).fold(0.0, f64::max)
-        },
-    ];
-    for step in steps {
+    while four.count < 4 {
         let mut best: Option<(f64, usize)> = None;
         for (i, c) in contacts.list.iter().enumerate() {
-            let score = step(four.indices(), i);
+            let score = gain(contacts, four.indices(), i);
             if best.is_none_or(|(b, _)| score > b) && is_finite(c) && !four.indices().contains(&i) {
                 best = Some((score, i));
             }
@@ -333,6 +321,22 @@ pub fn four(contacts: &Contacts) -> Four {
         four.count += 1;
     }
     four
+}
+
+/// What the next choice is by: depth, squared distance, squared areas.
+#[inline]
+fn gain(contacts: &Contacts, chosen: &[usize], i: usize) -> f64 {
+    let p = |i: usize| vector(contacts.list[i].point);
+    match *chosen {
+        [] => -f64::from(contacts.list[i].distance),
+        [a] => p(a).distance_squared(p(i)),
+        [a, b] => (p(b) - p(a)).cross(p(i) - p(a)).length_squared(),
+        [a, b, c, ..] => {
+            let [a, b, c, d] = [p(a), p(b), p(c), p(i)];
+            let pairs = [(a - b, c - d), (a - c, b - d), (a - d, b - c)];
+            pairs.iter().map(|(u, v)| u.cross(*v).length_squared()).fold(0.0, f64::max)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -22,15 +22,12 @@ fn small(k: usize, step: f64) -> Twist {
 
 /// Rows and columns of central differences.
 fn differences(step: f64, of: impl Fn(&Twist) -> Wrench) -> [[f64; 6]; 6] {
-    let mut rows = [[0.0; 6]; 6];
-    for k in 0..6 {
-        let (plus, minus) = (of(&small(k, step)), of(&small(k, -step)));
-        let d = (plus + -minus) * (0.5 / step);
-        for (row, v) in d.force.to_array().into_iter().chain(d.torque.to_array()).enumerate() {
-            rows[row][k] = v;
-        }
-    }
-    rows
+    let column = |k: usize| {
+        let d = (of(&small(k, step)) + -of(&small(k, -step))) * (0.5 / step);
+        [d.force.to_array(), d.torque.to_array()]
+    };
+    let columns: [_; 6] = core::array::from_fn(column);
+    core::array::from_fn(|row| columns.map(|c| c[row / 3][row % 3]))
 }
 
 /// Largest difference in each of the four blocks, over the largest entry of the block's rows and columns.

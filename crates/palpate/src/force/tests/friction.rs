@@ -87,7 +87,7 @@ fn frame(r: &mut Random, n: usize, from: &Contacts) -> Contacts {
         c.distance += r.range(-5e-4, 5e-4) as f32;
         c.normal = (c.normal().as_dvec3() + r.point(0.02)).normalize().as_vec3().to_array();
     }
-    list.retain(|_| r.bits() % 16 != 0);
+    list.retain(|_| !r.bits().is_multiple_of(16));
     while list.len() < n {
         let id = (r.bits() % 4096) as u32;
         if !list.iter().any(|c| c.id == id) {
