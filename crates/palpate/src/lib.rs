@@ -33,11 +33,13 @@
 pub mod asset;
 pub mod contact;
 pub mod field;
+pub mod force;
 pub mod math;
 pub mod mesh;
 pub mod par;
 pub mod progress;
 pub mod query;
+pub mod reduce;
 pub mod shape;
 pub mod shell;
 mod simd;

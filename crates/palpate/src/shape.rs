@@ -1,6 +1,6 @@
 //! A rigid shape ready for queries: its mesh, its field, its points and its exact surface.
 
-use crate::field::{Exact, Field, FieldError, FieldParams};
+use crate::field::{Exact, FarGrid, Field, FieldError, FieldParams};
 use crate::math::Aabb;
 use crate::mesh::Mesh;
 use crate::progress::{Progress, Silent};
@@ -18,6 +18,8 @@ pub struct Shape {
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) field: Arc<Field>,
     pub(crate) exact: Arc<Exact>,
+    /// Distances outside the field's box.
+    pub(crate) far: Arc<FarGrid>,
     pub(crate) tree: Arc<Tree>,
 }
 
@@ -74,7 +76,8 @@ impl Shape {
         params: &ShapeParams,
         progress: &dyn Progress,
     ) -> Result<Self, ShapeError> {
-        let (field, exact) = Field::build_with_exact(&mesh, voxel, &params.field, progress)?;
+        let field = FieldParams { exact_background: true, ..params.field.clone() };
+        let (field, exact) = Field::build_with_exact(&mesh, voxel, &field, progress)?;
         Self::from_field(mesh, field, exact, params, progress)
     }
 
@@ -95,7 +98,14 @@ impl Shape {
 
     /// A shape of parts that were built from the same mesh.
     pub fn from_parts(mesh: Mesh, field: Field, exact: Exact, tree: Tree) -> Self {
-        Self { mesh: Arc::new(mesh), field: Arc::new(field), exact: Arc::new(exact), tree: Arc::new(tree) }
+        let far = FarGrid::build(&field, &exact);
+        Self {
+            mesh: Arc::new(mesh),
+            field: Arc::new(field),
+            exact: Arc::new(exact),
+            far: Arc::new(far),
+            tree: Arc::new(tree),
+        }
     }
 
     /// The same shape with other points.

@@ -16,11 +16,15 @@ pub(crate) trait Lanes: Copy {
     type Mask: Copy;
     /// Eight `i32` values.
     type Ints: Copy;
+    /// Eight `f64` values that lanes are added to.
+    type Sum: Copy;
 
     fn splat(v: f32) -> Self;
     fn load(v: &[f32; LANES]) -> Self;
     /// Eight points, x y z of each in turn, as one vector for each axis.
     fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3];
+    /// Part `part` of eight records of `M` parts with four numbers each, as one vector for each number.
+    fn load_quads<const M: usize>(v: &[[[f32; 4]; M]; LANES], part: usize) -> [Self; 4];
     fn store(self, out: &mut [f32; LANES]);
     /// The four values of each lane side by side.
     fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]);
@@ -51,6 +55,11 @@ pub(crate) trait Lanes: Copy {
     fn down<const N: usize>(self, above: Self) -> Self;
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+
+    fn zero_sum() -> Self::Sum;
+    /// Each lane widened, then added to the sum's.
+    fn add_to(self, sum: Self::Sum) -> Self::Sum;
+    fn store_sum(sum: Self::Sum, out: &mut [f64; LANES]);
 
     /// Truncates toward zero; lanes outside i32 are unspecified but not undefined.
     fn to_ints(self) -> Self::Ints;
@@ -156,7 +165,24 @@ pub(crate) const fn moved(by: i32) -> ([i32; LANES], [i32; LANES]) {
 impl Lanes for Plain {
     type Mask = [bool; LANES];
     type Ints = [i32; LANES];
+    type Sum = [f64; LANES];
 
+    #[inline(always)]
+    fn zero_sum() -> Self::Sum {
+        [0.0; LANES]
+    }
+    #[inline(always)]
+    fn add_to(self, sum: Self::Sum) -> Self::Sum {
+        core::array::from_fn(|i| sum[i] + f64::from(self.0[i]))
+    }
+    #[inline(always)]
+    fn store_sum(sum: Self::Sum, out: &mut [f64; LANES]) {
+        *out = sum;
+    }
+    #[inline(always)]
+    fn load_quads<const M: usize>(v: &[[[f32; 4]; M]; LANES], part: usize) -> [Self; 4] {
+        [0, 1, 2, 3].map(|k| lanes(|i| v[i][part][k]))
+    }
     #[inline(always)]
     fn splat(v: f32) -> Self {
         Self([v; LANES])

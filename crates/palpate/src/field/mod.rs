@@ -15,7 +15,7 @@ mod curve;
 mod dipoles;
 pub(crate) mod encode;
 mod exact;
-mod far;
+pub(crate) mod far;
 mod fill;
 pub mod iso;
 pub(crate) mod lattice;

@@ -1,6 +1,6 @@
 //! The same question for many poses, in parallel.
 
-use super::{Query, QueryParams};
+use super::{Distance, Query, QueryParams};
 use crate::contact::Contacts;
 use crate::math::Pose;
 use crate::par;
@@ -30,4 +30,9 @@ pub fn contacts_batch(a: &Shape, b: &Shape, poses: &[Pose], params: &QueryParams
 /// [`Query::intersects`] for each pose.
 pub fn intersects_batch(a: &Shape, b: &Shape, poses: &[Pose]) -> Vec<bool> {
     batch(poses, |query, pose| query.intersects(a, b, pose))
+}
+
+/// [`Query::distance`] for each pose.
+pub fn distance_batch(a: &Shape, b: &Shape, poses: &[Pose]) -> Vec<Distance> {
+    batch(poses, |query, pose| query.distance(a, b, pose))
 }

@@ -270,7 +270,9 @@ fn finish<L: Lanes, T: Stored>(
                     blocks[n] = (at, live(end - at));
                     (n, at, asked) = (n + 1, at + LANES as u32, asked + 1);
                     if n == BLOCKS {
-                        touch_group::<L, T>(view, group, m, job.frame, &points, job.margin, &blocks, n, job.out);
+                        touch_group::<L, T>(
+                            view, group, m, job.frame, &points, job.margin, &blocks, n, job.out,
+                        );
                         n = 0;
                     }
                 }

@@ -31,9 +31,9 @@ pub(crate) struct Least<'a> {
 /// A node still to be opened: level, place, lower bound of its points' distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
-    level: u32,
-    node: u32,
-    bound: f32,
+    pub(crate) level: u32,
+    pub(crate) node: u32,
+    pub(crate) bound: f32,
 }
 
 /// Searches. The first of several points that are equally near, in the order of the search, is found.

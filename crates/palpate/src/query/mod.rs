@@ -7,14 +7,17 @@ mod batch;
 mod budget;
 mod coherence;
 mod contacts;
+mod distance;
 pub(crate) mod frame;
 mod intersects;
 pub(crate) mod least;
+pub(crate) mod near;
 mod segment;
 pub(crate) mod walk;
 
-pub use batch::{batch, contacts_batch, intersects_batch};
+pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
 pub use budget::{Budget, Reached};
+pub use distance::Distance;
 
 use crate::contact::{Contact, Contacts};
 use crate::field::Field;

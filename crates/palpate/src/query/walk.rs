@@ -161,7 +161,15 @@ pub(crate) fn prune(
             prune_float(&View::new(l, &field.directory, v, 1.0), frame, level, reach, runs, out, stats);
         }
         Values::Scaled { values, step, .. } => {
-            prune_scaled(&View::new(l, &field.directory, values, *step), frame, level, reach, runs, out, stats);
+            prune_scaled(
+                &View::new(l, &field.directory, values, *step),
+                frame,
+                level,
+                reach,
+                runs,
+                out,
+                stats,
+            );
         }
     }
 }

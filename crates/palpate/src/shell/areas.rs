@@ -302,9 +302,9 @@ impl Frame {
     fn of(corners: [DVec3; 3]) -> Self {
         let [a, b, c] = corners;
         let edges = [b - a, c - b, a - c];
-        let longest = edges.into_iter().fold(DVec3::ZERO, |m, e| {
-            if e.length_squared() > m.length_squared() { e } else { m }
-        });
+        let longest = edges
+            .into_iter()
+            .fold(DVec3::ZERO, |m, e| if e.length_squared() > m.length_squared() { e } else { m });
         let x = longest.try_normalize().unwrap_or(DVec3::X);
         let n = (b - a).cross(c - a);
         let z = (n - x * n.dot(x)).try_normalize().unwrap_or_else(|| x.any_orthonormal_vector());
@@ -411,11 +411,7 @@ impl Cut<'_> {
             radius = radius.max(distance_sq);
             if distance_sq > limit {
                 let position = frame.global(corner.p, spacing).as_vec3();
-                out.gaps.push(Gap {
-                    distance: distance_sq.sqrt(),
-                    position,
-                    triangle: triangle as u32,
-                });
+                out.gaps.push(Gap { distance: distance_sq.sqrt(), position, triangle: triangle as u32 });
             }
         });
         out.radii.push(radius.max(0.0).sqrt());

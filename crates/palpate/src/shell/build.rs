@@ -98,8 +98,7 @@ fn build(
         let entry = Entry { normal: faces.normals[k.triangle as usize], triangle: k.triangle };
         points.push(k.position, &[entry]);
     }
-    let cover =
-        areas::cover(&faces, &mut points, spacing, limit_sq, rounding, params.max_points, progress);
+    let cover = areas::cover(&faces, &mut points, spacing, limit_sq, rounding, params.max_points, progress);
     let cover = cover.ok_or(ShellError::Cancelled)?;
     if points.len() > params.max_points {
         return Err(too_many(points.len() as f64, spacing, params));

@@ -23,6 +23,7 @@ macro_rules! ops {
 impl Lanes for Avx2 {
     type Mask = __m256;
     type Ints = __m256i;
+    type Sum = [__m256d; 2];
 
     ops! {
         splat(v: f32) -> Self = Self(_mm256_set1_ps(v));
@@ -40,6 +41,48 @@ impl Lanes for Avx2 {
         int_negative(a: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_srai_epi32::<31>(a));
     }
 
+    #[inline(always)]
+    fn zero_sum() -> Self::Sum {
+        // SAFETY: see the head of this module.
+        unsafe { [_mm256_setzero_pd(), _mm256_setzero_pd()] }
+    }
+    #[inline(always)]
+    fn add_to(self, sum: Self::Sum) -> Self::Sum {
+        // SAFETY: see the head of this module.
+        unsafe {
+            let low = _mm256_cvtps_pd(_mm256_castps256_ps128(self.0));
+            let high = _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(self.0));
+            [_mm256_add_pd(sum[0], low), _mm256_add_pd(sum[1], high)]
+        }
+    }
+    #[inline(always)]
+    fn store_sum(sum: Self::Sum, out: &mut [f64; LANES]) {
+        // SAFETY: see the head of this module; the two stores write the eight elements of `out`.
+        unsafe {
+            _mm256_storeu_pd(out.as_mut_ptr(), sum[0]);
+            _mm256_storeu_pd(out.as_mut_ptr().add(4), sum[1]);
+        }
+    }
+    #[inline(always)]
+    fn load_quads<const M: usize>(v: &[[[f32; 4]; M]; LANES], part: usize) -> [Self; 4] {
+        // SAFETY: see the head of this module; each load reads one array of four.
+        unsafe {
+            let two = |i: usize| {
+                let low = _mm256_castps128_ps256(_mm_loadu_ps(v[i][part].as_ptr()));
+                _mm256_insertf128_ps::<1>(low, _mm_loadu_ps(v[i + 4][part].as_ptr()))
+            };
+            let (a, b, c, d) = (two(0), two(1), two(2), two(3));
+            // x0 x1 y0 y1 and z0 z1 w0 w1 of two records, in each half.
+            let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+            [
+                Self(_mm256_shuffle_ps::<0b01_00_01_00>(ab, cd)),
+                Self(_mm256_shuffle_ps::<0b11_10_11_10>(ab, cd)),
+                Self(_mm256_shuffle_ps::<0b01_00_01_00>(ab_high, cd_high)),
+                Self(_mm256_shuffle_ps::<0b11_10_11_10>(ab_high, cd_high)),
+            ]
+        }
+    }
     #[inline(always)]
     fn store(self, out: &mut [f32; LANES]) {
         // SAFETY: see the head of this module; `out` has eight elements.

@@ -1,0 +1,5 @@
+mod derivative;
+mod friction;
+mod limits;
+mod penalty;
+mod reduced;
