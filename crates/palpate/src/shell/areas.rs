@@ -487,21 +487,13 @@ fn cut(flat: [Vec2; 3], scratch: &mut Scratch, mut corner: impl FnMut(&Corner)) 
         piece.extend_from_slice(&stack[stack.len() - size..]);
         stack.truncate(stack.len() - size);
         pieces += 1;
-        let a = piece[0].owner;
-        // The corner that least wants to belong to the first one's owner.
-        let mut worst = (TIE, None);
-        for c in &piece[1..] {
-            if c.owner != a {
-                let more = sites.value(a, c.p) - c.value;
-                if more > worst.0 {
-                    worst = (more, Some(c.owner));
-                }
+        let (a, b) = match verdict(sites, piece) {
+            Verdict::Cut(a, b) if pieces <= MOST_PIECES => (a, b),
+            Verdict::Cut(a, _) | Verdict::Whole(a) => {
+                piece.iter().for_each(&mut corner);
+                shares.push((a, polygon_area(piece)));
+                continue;
             }
-        }
-        let (Some(b), true) = (worst.1, pieces <= MOST_PIECES) else {
-            piece.iter().for_each(&mut corner);
-            shares.push((a, polygon_area(piece)));
-            continue;
         };
         // Both sides of the bisector; its crossings belong to both.
         let mut sides = [0usize; 2];
@@ -525,6 +517,48 @@ fn cut(flat: [Vec2; 3], scratch: &mut Scratch, mut corner: impl FnMut(&Corner)) 
         }
         sizes.extend(sides.into_iter().filter(|n| *n > 0));
     }
+}
+
+/// What to do with a piece.
+enum Verdict {
+    /// It belongs to one site.
+    Whole(u32),
+    /// Cut it along the bisector of two.
+    Cut(u32, u32),
+}
+
+/// Whether all corners of a piece may belong to one site, else two sites such that a corner of each is truly nearer to it.
+///
+/// A corner on a bisector is as near to either site up to rounding: cutting there again would go on for ever.
+#[inline]
+fn verdict(sites: &Sites, piece: &[Corner]) -> Verdict {
+    let first = piece[0].owner;
+    if piece.iter().all(|c| c.owner == first) {
+        return Verdict::Whole(first);
+    }
+    let mut best = (f32::INFINITY, first);
+    for (i, v) in piece.iter().enumerate() {
+        if piece[..i].iter().any(|u| u.owner == v.owner) {
+            continue;
+        }
+        let (mut excess, mut other) = (0.0, v);
+        for c in piece {
+            let more = sites.value(v.owner, c.p) - c.value;
+            if more > excess {
+                (excess, other) = (more, c);
+            }
+        }
+        if excess <= TIE {
+            return Verdict::Whole(v.owner);
+        }
+        if sites.value(other.owner, v.p) - v.value > TIE {
+            return Verdict::Cut(v.owner, other.owner);
+        }
+        if excess < best.0 {
+            best = (excess, v.owner);
+        }
+    }
+    Verdict::Whole(best.1)
 }
 
 fn polygon_area(piece: &[Corner]) -> f32 {
