@@ -1,6 +1,6 @@
 //! The surface each point stands for, and the largest distance from the surface to a point.
 //!
-//! Every triangle is cut along the bisectors of the points around it until each piece is nearest to one point: the surface's
+//! Every triangle is cut along the bisectors of the points around it, so that each piece is nearest to one point: the surface's
 //! Voronoi diagram, exact up to rounding. Distances to a point are convex, so the farthest place of a piece is a corner of it:
 //! the same cut gives the areas and the radius of coverage. Where that exceeds the spacing a point is added, at the farthest
 //! corner first, and the triangles around it are cut again.
@@ -15,22 +15,20 @@ use crate::par;
 use crate::progress::Progress;
 use glam::{DVec3, Vec2, Vec3};
 
-/// Longest edge of the pieces that triangles are cut into first [spacings]. Larger: more points to compare with each corner.
-/// Smaller: more corners.
-const LEAF: f64 = 2.0;
+/// Longest edge of the pieces that triangles are cut into first [spacings]. Larger: more points to compare with each other.
+/// Smaller: more borders between pieces, along which cells are cut in two.
+const LEAF: f64 = 3.0;
 /// Edge of the cells points are found by [spacings].
 const CELL: f32 = 2.0;
 /// How much farther than the spacing a place may be from all points before one is added there [spacings]. Larger: a larger
 /// radius. Smaller: rounding would add points nearer than the spacing.
 const SLACK: f64 = 1e-4;
-/// Difference of squared distances that counts as none [spacings²]: f32 rounding for coordinates up to 4.
-const TIE: f32 = 1e-5;
 /// Cosine of the largest angle between the normals of a point and of a triangle it may stand for.
 const SAME_SIDE: f32 = 0.1;
 /// Most rounds of adding points: each adds all it can, so a handful is enough.
 const ROUNDS: usize = 64;
-/// Most pieces a leaf is cut into; then the rest goes whole to the point nearest to its middle. Packing allows some fifty cells.
-const MOST_PIECES: usize = 1000;
+/// Most corners of a cell within a leaf: three and one for each bisector that bounds it. Packing allows a dozen.
+const CORNERS: usize = 32;
 
 /// Points by cell, for finding those near a box.
 struct Grid {
@@ -80,20 +78,27 @@ impl Grid {
         }
     }
 
-    /// Calls `f` with the points within `reach` of the box.
+    /// Sets `out` to the points within `reach` of the box.
     #[inline]
-    fn near(&self, low: Vec3, high: Vec3, reach: f32, mut f: impl FnMut(Vec3, u32)) {
+    fn near(&self, low: Vec3, high: Vec3, reach: f32, out: &mut Vec<(Vec3, u32)>) {
+        out.clear();
         let reach_sq = reach * reach;
-        self.cells_near(low, high, reach, |key| {
-            let Some(c) = self.table.get(key) else { return };
-            let range = self.starts[c as usize] as usize..self.starts[c as usize + 1] as usize;
-            for &(p, id) in &self.points[range] {
-                let away = (low - p).max(p - high).max(Vec3::ZERO);
-                if away.length_squared() <= reach_sq {
-                    f(p, id);
+        let a = self.cells.of(low - (reach + self.rounding));
+        let b = self.cells.of(high + (reach + self.rounding));
+        for k in a[2]..=b[2] {
+            for j in a[1]..=b[1] {
+                for i in a[0]..=b[0] {
+                    let Some(c) = self.table.get(pack([i, j, k])) else { continue };
+                    let range = self.starts[c as usize] as usize..self.starts[c as usize + 1] as usize;
+                    for &(p, id) in &self.points[range] {
+                        let away = (low - p).max(p - high).max(Vec3::ZERO);
+                        if away.length_squared() <= reach_sq {
+                            out.push((p, id));
+                        }
+                    }
                 }
             }
-        });
+        }
     }
 }
 
@@ -212,60 +217,26 @@ pub(super) fn cover(
     Some(Cover { areas, radius, order, added: points.len() - first_points })
 }
 
-/// A corner of a piece, in the plane of its triangle [spacings].
-#[derive(Clone, Copy, Debug, Default)]
-struct Corner {
-    p: Vec2,
-    /// The nearest site.
-    owner: u32,
-    /// Its value of [`Sites::values`], the squared distance less |p|².
-    value: f32,
-}
-
-/// The points around a leaf.
-#[derive(Default)]
-struct Sites {
-    /// −2 x, −2 y and x² + y² + z² of each, in the leaf's frame [spacings].
-    x: Vec<f32>,
-    y: Vec<f32>,
-    w: Vec<f32>,
+/// A point near a leaf, in the leaf's frame [spacings].
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    /// −2 x, −2 y and x² + y² + z²: the squared distance of a place p of the plane is `w` + x p.x + y p.y + |p|².
+    x: f32,
+    y: f32,
+    w: f32,
     /// Number of the point.
-    id: Vec<u32>,
+    id: u32,
 }
 
-impl Sites {
-    fn clear(&mut self) {
-        self.x.clear();
-        self.y.clear();
-        self.w.clear();
-        self.id.clear();
+impl Site {
+    fn new(local: Vec3, id: u32) -> Self {
+        Self { x: -2.0 * local.x, y: -2.0 * local.y, w: local.length_squared(), id }
     }
 
-    fn push(&mut self, local: Vec3, id: u32) {
-        self.x.push(-2.0 * local.x);
-        self.y.push(-2.0 * local.y);
-        self.w.push(local.length_squared());
-        self.id.push(id);
-    }
-
+    /// Squared distance less |p|².
     #[inline(always)]
-    fn value(&self, site: u32, p: Vec2) -> f32 {
-        let i = site as usize;
-        self.w[i] + (self.x[i] * p.x + self.y[i] * p.y)
-    }
-
-    /// The nearest site to `p`.
-    #[inline]
-    fn corner(&self, p: Vec2) -> Corner {
-        let mut best = Corner { p, owner: 0, value: f32::INFINITY };
-        for (i, ((x, y), w)) in self.x.iter().zip(&self.y).zip(&self.w).enumerate() {
-            let value = w + (x * p.x + y * p.y);
-            if value < best.value {
-                best.value = value;
-                best.owner = i as u32;
-            }
-        }
-        best
+    fn value(&self, p: Vec2) -> f32 {
+        self.w + (self.x * p.x + self.y * p.y)
     }
 }
 
@@ -273,12 +244,8 @@ impl Sites {
 #[derive(Default)]
 struct Scratch {
     near: Vec<(Vec3, u32)>,
-    sites: Sites,
-    /// Corners of the pieces not done, and how many each has.
-    stack: Vec<Corner>,
-    sizes: Vec<usize>,
-    piece: Vec<Corner>,
-    /// Site and area of the pieces done.
+    sites: Vec<Site>,
+    /// Site and area of each cell.
     shares: Vec<(u32, f32)>,
 }
 
@@ -302,9 +269,9 @@ impl Frame {
     fn of(corners: [DVec3; 3]) -> Self {
         let [a, b, c] = corners;
         let edges = [b - a, c - b, a - c];
-        let longest = edges
-            .into_iter()
-            .fold(DVec3::ZERO, |m, e| if e.length_squared() > m.length_squared() { e } else { m });
+        let longest = edges.into_iter().fold(DVec3::ZERO, |m, e| {
+            if e.length_squared() > m.length_squared() { e } else { m }
+        });
         let x = longest.try_normalize().unwrap_or(DVec3::X);
         let n = (b - a).cross(c - a);
         let z = (n - x * n.dot(x)).try_normalize().unwrap_or_else(|| x.any_orthonormal_vector());
@@ -386,15 +353,14 @@ impl Cut<'_> {
         let (low, high) = bounds(corners);
         let reach = (self.limit * spacing) as f32 * 1.001 + self.grid.rounding;
         let frame = Frame::of(corners);
-        let flat = corners.map(|p| frame.local(p, 1.0 / spacing).truncate());
-        scratch.near.clear();
-        self.grid.near(low, high, reach, |p, id| scratch.near.push((p, id)));
-        let mut one_sided = true;
-        scratch.sites.clear();
-        for &(p, id) in &scratch.near {
-            one_sided &= self.side(id, normal);
-            scratch.sites.push(frame.local(p.as_dvec3(), 1.0 / spacing), id);
-        }
+        let scale = 1.0 / spacing;
+        let [a, b, c] = corners;
+        let flat = [
+            frame.local(a, scale).truncate(),
+            frame.local(b, scale).truncate(),
+            frame.local(c, scale).truncate(),
+        ];
+        self.grid.near(low, high, reach, &mut scratch.near);
         if scratch.near.is_empty() {
             // Nothing near: a point in the middle, then again.
             let gap = Gap { distance: 2.0, position: frame.middle.as_vec3(), triangle: triangle as u32 };
@@ -403,41 +369,50 @@ impl Cut<'_> {
             out.counts.push(0);
             return;
         }
+        let mut one_sided = true;
+        scratch.sites.clear();
+        for &(p, id) in &scratch.near {
+            scratch.sites.push(Site::new(frame.local(p.as_dvec3(), scale), id));
+        }
+        prune(flat, &mut scratch.sites);
+        for site in &scratch.sites {
+            one_sided &= self.side(site.id, normal);
+        }
         let limit = (self.limit * self.limit) as f32;
-        let mut radius = 0.0f32;
         let first_gap = out.gaps.len();
-        cut(flat, scratch, |corner| {
-            let distance_sq = corner.value + corner.p.length_squared();
-            radius = radius.max(distance_sq);
-            if distance_sq > limit {
-                let position = frame.global(corner.p, spacing).as_vec3();
-                out.gaps.push(Gap { distance: distance_sq.sqrt(), position, triangle: triangle as u32 });
+        let gaps = &mut out.gaps;
+        let radius = cells(flat, &scratch.sites, &mut scratch.shares, limit, |p, distance| {
+            let position = frame.global(p, spacing).as_vec3();
+            // Once for the three cells that meet there, and the farthest of those that are near each other.
+            let near = |g: &&mut Gap| g.position.distance_squared(position) < (spacing * spacing) as f32;
+            match gaps[first_gap..].iter_mut().find(near) {
+                Some(g) if g.distance >= distance => {}
+                Some(g) => (g.distance, g.position) = (distance, position),
+                None => gaps.push(Gap { distance, position, triangle: triangle as u32 }),
             }
         });
-        out.radii.push(radius.max(0.0).sqrt());
-        let covered = out.gaps.len() == first_gap;
-        if !one_sided && covered {
+        out.radii.push(radius);
+        if !one_sided && out.gaps.len() == first_gap {
             // Again with the points of this side alone, from farther away.
-            let reach = 2.0 * reach;
-            scratch.near.clear();
-            self.grid.near(low, high, reach, |p, id| scratch.near.push((p, id)));
+            self.grid.near(low, high, 2.0 * reach, &mut scratch.near);
             if scratch.near.iter().any(|(_, id)| self.side(*id, normal)) {
                 scratch.sites.clear();
                 for &(p, id) in &scratch.near {
                     if self.side(id, normal) {
-                        scratch.sites.push(frame.local(p.as_dvec3(), 1.0 / spacing), id);
+                        scratch.sites.push(Site::new(frame.local(p.as_dvec3(), scale), id));
                     }
                 }
-                cut(flat, scratch, |_| ());
+                prune(flat, &mut scratch.sites);
+                cells(flat, &scratch.sites, &mut scratch.shares, f32::INFINITY, |_, _| ());
             }
         }
-        // The pieces share the leaf's area.
+        // The cells share the leaf's area.
         let sum: f32 = scratch.shares.iter().map(|s| s.1).sum();
         let exact = area(corners);
         let count = scratch.shares.len();
         for &(site, share) in &scratch.shares {
             let share = if sum > 0.0 { share / sum } else { 1.0 / count as f32 };
-            let entry = self.entry(scratch.sites.id[site as usize], normal);
+            let entry = self.entry(scratch.sites[site as usize].id, normal);
             out.shares.push((entry, (f64::from(share) * exact) as f32));
         }
         out.counts.push(count as u32);
@@ -469,65 +444,103 @@ fn bounds([a, b, c]: [DVec3; 3]) -> (Vec3, Vec3) {
     (a.min(b).min(c).as_vec3(), a.max(b).max(c).as_vec3())
 }
 
-/// Cuts a triangle into pieces nearest to one of `scratch.sites` each, in `scratch.shares`. Calls `corner` with the corners of all pieces.
-fn cut(flat: [Vec2; 3], scratch: &mut Scratch, mut corner: impl FnMut(&Corner)) {
-    let Scratch { sites, stack, sizes, piece, shares, .. } = scratch;
-    shares.clear();
-    stack.clear();
-    sizes.clear();
-    stack.extend(flat.map(|p| sites.corner(p)));
-    sizes.push(3);
-    let mut pieces = 0;
-    while let Some(size) = sizes.pop() {
-        piece.clear();
-        piece.extend_from_slice(&stack[stack.len() - size..]);
-        stack.truncate(stack.len() - size);
-        pieces += 1;
-        let a = piece[0].owner;
-        // The corner that least wants to belong to the first one's owner.
-        let mut worst = (TIE, None);
-        for c in &piece[1..] {
-            if c.owner != a {
-                let more = sites.value(a, c.p) - c.value;
-                if more > worst.0 {
-                    worst = (more, Some(c.owner));
-                }
-            }
-        }
-        let (Some(b), true) = (worst.1, pieces <= MOST_PIECES) else {
-            piece.iter().for_each(&mut corner);
-            shares.push((a, polygon_area(piece)));
-            continue;
-        };
-        // Both sides of the bisector; its crossings belong to both.
-        let mut sides = [0usize; 2];
-        for (pass, count) in sides.iter_mut().enumerate() {
-            let sign = if pass == 0 { 1.0 } else { -1.0 };
-            let g = |c: &Corner| sign * (sites.value(a, c.p) - sites.value(b, c.p));
-            let mut last = &piece[piece.len() - 1];
-            let mut g_last = g(last);
-            for c in piece.iter() {
-                let here = g(c);
-                if (g_last < 0.0 && here > 0.0) || (g_last > 0.0 && here < 0.0) {
-                    stack.push(sites.corner(last.p + (c.p - last.p) * (g_last / (g_last - here))));
-                    *count += 1;
-                }
-                if here <= 0.0 {
-                    stack.push(*c);
-                    *count += 1;
-                }
-                (last, g_last) = (c, here);
-            }
-        }
-        sizes.extend(sides.into_iter().filter(|n| *n > 0));
+/// Drops the sites that are nearest to no place of the triangle.
+#[inline]
+fn prune(flat: [Vec2; 3], sites: &mut Vec<Site>) {
+    let [a, b, c] = flat;
+    let (aa, bb, cc) = (a.length_squared(), b.length_squared(), c.length_squared());
+    // Every place is within this distance of one site: its farthest corner.
+    let mut all_within = f32::INFINITY;
+    for s in sites.iter() {
+        all_within = all_within.min((s.value(a) + aa).max(s.value(b) + bb).max(s.value(c) + cc));
     }
+    // The middle of the triangle is the frame's origin.
+    let reach = all_within.max(0.0).sqrt() * 1.0001 + aa.max(bb).max(cc).sqrt();
+    let reach_sq = reach * reach;
+    sites.retain(|s| s.w <= reach_sq);
 }
 
-fn polygon_area(piece: &[Corner]) -> f32 {
-    let origin = piece[0].p;
+/// The cells of the sites in a triangle, in `shares`; the largest distance from a place of it to its nearest site. Calls `gap` with
+/// the corners of cells farther than the square root of `limit` from their site, and that distance.
+#[inline]
+fn cells(
+    flat: [Vec2; 3],
+    sites: &[Site],
+    shares: &mut Vec<(u32, f32)>,
+    limit: f32,
+    mut gap: impl FnMut(Vec2, f32),
+) -> f32 {
+    shares.clear();
+    let mut farthest = 0.0f32;
+    let mut polygon = [Vec2::ZERO; CORNERS];
+    let mut other = [Vec2::ZERO; CORNERS];
+    let mut signs = [0.0f32; CORNERS];
+    for (i, site) in sites.iter().enumerate() {
+        polygon[..3].copy_from_slice(&flat);
+        let mut n = 3;
+        for (j, rival) in sites.iter().enumerate() {
+            if i == j {
+                continue;
+            }
+            // Positive where the rival is nearer.
+            let (gx, gy, gw) = (site.x - rival.x, site.y - rival.y, site.w - rival.w);
+            let mut most = f32::NEG_INFINITY;
+            let mut least = f32::INFINITY;
+            for k in 0..n {
+                let g = gw + (gx * polygon[k].x + gy * polygon[k].y);
+                signs[k] = g;
+                most = if g > most { g } else { most };
+                least = if g < least { g } else { least };
+            }
+            if most <= 0.0 || n + 1 >= CORNERS {
+                continue;
+            }
+            if least >= 0.0 {
+                // A site on the very bisector of two leaves the triangle to the first.
+                n = 0;
+                break;
+            }
+            let mut m = 0;
+            let (mut last, mut g_last) = (polygon[n - 1], signs[n - 1]);
+            for k in 0..n {
+                let (p, g) = (polygon[k], signs[k]);
+                if (g > 0.0) != (g_last > 0.0) && g_last != g && m < CORNERS {
+                    other[m] = last + (p - last) * (g_last / (g_last - g));
+                    m += 1;
+                }
+                if g <= 0.0 && m < CORNERS {
+                    other[m] = p;
+                    m += 1;
+                }
+                (last, g_last) = (p, g);
+            }
+            core::mem::swap(&mut polygon, &mut other);
+            n = m;
+            if n < 3 {
+                n = 0;
+                break;
+            }
+        }
+        if n == 0 {
+            continue;
+        }
+        let piece = &polygon[..n];
+        for &p in piece {
+            let distance_sq = site.value(p) + p.length_squared();
+            farthest = farthest.max(distance_sq);
+            if distance_sq > limit {
+                gap(p, distance_sq.sqrt());
+            }
+        }
+        shares.push((i as u32, polygon_area(piece)));
+    }
+    farthest.max(0.0).sqrt()
+}
+
+fn polygon_area(piece: &[Vec2]) -> f32 {
     let mut twice = 0.0;
-    for pair in piece[1..].windows(2) {
-        twice += (pair[0].p - origin).perp_dot(pair[1].p - origin);
+    for k in 2..piece.len() {
+        twice += (piece[k - 1] - piece[0]).perp_dot(piece[k] - piece[0]);
     }
     0.5 * twice.abs()
 }
