@@ -1,4 +1,5 @@
 //! The referee for two meshes against other people's exact programs, where they are installed.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 use glam::{DQuat, DVec3};
 use palpate::Pose;

@@ -349,7 +349,7 @@ impl Truth {
         if kind == Kind::Distance {
             let errors = values.iter().zip(&self.distances);
             let errors: Vec<f64> = errors.filter_map(|(v, d)| v.map(|v| (v - d).abs() / d)).collect();
-            let wrong = errors.iter().filter(|e| !(**e <= WRONG_DISTANCE)).count();
+            let wrong = errors.iter().filter(|e| e.is_nan() || **e > WRONG_DISTANCE).count();
             let largest = errors.iter().copied().fold(0.0, f64::max);
             return (
                 wrong < WRONG_BOOLEANS,
