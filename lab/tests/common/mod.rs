@@ -1,6 +1,8 @@
 //! What the tests of this folder share: shapes by name, and voxel sizes.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod pairs;
+
 use palpate::Mesh;
 use palpate::mesh::{RawMesh, samples};
 
