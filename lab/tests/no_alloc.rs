@@ -1,0 +1,131 @@
+//! No query allocates once its memory is warm.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
+
+mod common;
+
+use common::pairs::{anywhere, nudged, plain_shape};
+use palpate::force::{self, ContactState, ForceParams, FrictionParams, LimitState, Limits, Twist};
+use palpate::mesh::samples;
+use palpate::query::{Budget, QueryParams, Roles};
+use palpate::reduce::{Reducer, four};
+use palpate::{Contacts, Pose, Query};
+use palpate_lab::oracle::Random;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator; counts what this thread asks of it.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+#[expect(unsafe_code, reason = "an allocator is")]
+// SAFETY: every call goes to the system's allocator with the same arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // A thread that ends has no counter any more.
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(p, layout) }
+    }
+
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations() -> usize {
+    COUNT.with(Cell::get)
+}
+
+const SEED: u64 = 0xa110_0001;
+
+#[test]
+fn the_counter_counts() {
+    let before = allocations();
+    std::hint::black_box(Vec::<u8>::with_capacity(10));
+    assert_eq!(allocations(), before + 1);
+}
+
+/// 10,000 steps of every query and of what is done with its contacts. Warm-up: one query of each kind with every point in
+/// contact, and friction told how many contacts there can be.
+#[test]
+fn ten_thousand_queries_allocate_nothing() {
+    let a = plain_shape(samples::torus_knot(2, 3, 0.06, 0.025, 0.012, 200, 16), 60);
+    let b = plain_shape(samples::bumpy_sphere(0.05, 0.005, 12, 4, 1), 50);
+    let most = a.tree().len().max(b.tree().len());
+    let (mut query, mut reducer, mut few) = (Query::new(), Reducer::new(), Contacts::default());
+    let mut states = [ContactState::with_capacity(most), ContactState::with_capacity(most)];
+    let mut alone = ContactState::with_capacity(most);
+    let mut limit = LimitState::default();
+    let limits = Limits { force: 10.0, force_rate: 100.0, ..Default::default() };
+    let params = ForceParams {
+        damping: 1e5,
+        friction: FrictionParams { static_coefficient: 0.5, dynamic_coefficient: 0.4, ..Default::default() },
+        ..ForceParams::new(1e8)
+    };
+    let motion = Twist { linear: glam::DVec3::X * 0.01, ..Twist::ZERO };
+    let mut random = Random::new(SEED);
+    let mut pose = Pose::IDENTITY;
+    let mut counts = [0usize; 6];
+    let mut step = |i: usize, pose: &Pose, query_params: &QueryParams| {
+        counts[0] += usize::from(!query.contacts(&a, &b, pose, query_params).list.is_empty());
+        let force = force::penalty(query.last(), &params, pose, Some(&motion), Some(&mut alone));
+        force::derivative(query.last(), &params, pose, Some(&motion), Some(&alone));
+        limits.apply(&force.wrench, 1e-3, &mut limit);
+        reducer.reduce(query.last(), 12, &mut few);
+        std::hint::black_box(four(query.last()));
+        let (first, second) = query.both(&a, &b, pose, query_params);
+        force::both(first, second, &params, pose, Some(&motion), Some(&mut states));
+        counts[1] += usize::from(query.intersects(&a, &b, pose));
+        counts[2] += usize::from(query.distance(&a, &b, pose).distance > 0.0);
+        counts[3] += usize::from(!query.segmented(&a, &b, pose, query_params).list.is_empty());
+        let budget = Budget::Points([0, 100, 2_000, 1 << 20][i % 4]);
+        counts[4] += usize::from(!query.budget(&a, &b, pose, query_params, budget).1.complete);
+        let mut left = 3;
+        let mut ends = || {
+            left -= 1;
+            left < 0
+        };
+        query.budget(&a, &b, pose, query_params, Budget::Until(&mut ends));
+        if i % 8 == 0 {
+            query.plain(&a, &b, pose, query_params);
+        }
+        // Far away, and nowhere.
+        let far = nudged(pose, glam::DVec3::X * 100.0, glam::DVec3::ZERO);
+        counts[5] += usize::from(query.distance(&a, &b, &far).distance > 90.0);
+        query.contacts(&a, &b, &Pose::from_translation(glam::DVec3::NAN), query_params);
+    };
+    for roles in [Roles::PointsOfA, Roles::PointsOfB] {
+        for i in 0..8 {
+            step(i, &Pose::IDENTITY, &QueryParams { margin: 1.0, roles });
+        }
+    }
+    let before = allocations();
+    let steps = 10_000;
+    for i in 0..steps {
+        pose = if i % 50 == 0 {
+            anywhere(&a, &b, &mut random)
+        } else {
+            nudged(&pose, random.in_ball() * 1e-3, random.in_ball() * 0.01)
+        };
+        let roles = [Roles::Fewer, Roles::PointsOfA, Roles::PointsOfB][i / 10 % 3];
+        let margin = [0.0, 2e-3][i % 2];
+        step(i, &pose, &QueryParams { margin, roles });
+    }
+    let after = allocations();
+    println!("{steps} steps: {} allocations; {counts:?}", after - before);
+    assert_eq!(after, before);
+    assert!(counts.iter().all(|c| *c > steps / 10), "{counts:?}");
+}
