@@ -15,7 +15,7 @@
 //! - In a brick, either the point is at least the band, less what the nodes around it reach beyond, from the surface, or
 //!   all nodes around it are exact.
 //! - Outside the box every surface point is behind q, the nearest point of the box: D²(p) >= |p − q|² + D²(q).
-//!   Nested grids of exact squared distances around the box do better, with the same bound between their nodes.
+//!   Nested grids of squared distances around the box do better, with the same bound between their nodes.
 
 use super::brick::SIDE;
 use super::build::EXACT_MARGIN;
@@ -29,7 +29,10 @@ use glam::{DVec3, Vec3};
 
 /// The nested grids: distance between nodes [voxels], and how far they reach from the box [largest extent of the box].
 /// Finer or wider: more nodes, each an exact search.
-const GRIDS: [(f64, f64); 3] = [(8.0, 0.09), (16.0, 0.5), (32.0, 1.5)];
+const GRIDS: [(f64, f64); 3] = [(16.0, 0.25), (32.0, 1.0), (64.0, 3.0)];
+/// How much a node's distance may be too small, as a share of the distance between nodes: searching on for the last of it
+/// takes several times as long, and the bound between nodes is not that tight.
+const GIVE: f64 = 1.0 / 64.0;
 /// Most nodes of one grid; its spacing is doubled until it has no more.
 const MOST_NODES: f64 = 300_000.0;
 /// Farthest coordinate the kernel tells apart [voxels]: its square is finite. What is farther is still farther.
@@ -37,7 +40,7 @@ const FARTHEST: f32 = 1e15;
 /// Relative rounding of a sum of squares in f32, of all steps together.
 const ROUNDING: f32 = 4e-6;
 
-/// Exact distances around a field's box, for lower bounds outside it. In the field's grid.
+/// Distances around a field's box, for lower bounds outside it. In the field's grid.
 #[derive(Clone, Debug)]
 pub struct FarGrid {
     grids: Vec<Grid>,
@@ -107,9 +110,10 @@ impl FarGrid {
                     if (u - grid.step).cmpge(low).all() && (u + grid.step).cmple(high).all() {
                         continue;
                     }
-                    let found = exact.closest(lattice.origin + u * lattice.voxel, guess);
-                    guess = Some(found.triangle);
-                    let d = found.distance / lattice.voxel;
+                    let p = lattice.origin + u * lattice.voxel;
+                    let (d, triangle) = exact.nearly(p, guess, GIVE * grid.step * lattice.voxel);
+                    guess = Some(triangle);
+                    let d = d / lattice.voxel;
                     *out = (d * d) as f32;
                 }
             });
