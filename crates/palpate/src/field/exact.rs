@@ -84,7 +84,8 @@ impl Exact {
     /// search shorter if it is near.
     ///
     /// The distance is that of the best triangle in f64; from more than 30,000 times the surface's size away it is
-    /// within 1e-9 of itself. A point that is not finite gives NaN. About 0.3 µs with a good guess, 0.6 µs without; no allocation.
+    /// within 1e-9 of itself. A point that is not finite gives NaN. For 70,000 triangles and points in no order, about 0.8 µs
+    /// near the surface with a good guess and 2 µs without, twice that from far away; no allocation.
     pub fn closest(&self, p: DVec3, guess: Option<u32>) -> Closest {
         self.search(p, guess, f64::INFINITY).unwrap_or(Closest {
             point: DVec3::NAN,

@@ -34,7 +34,7 @@ const GRIDS: [(f64, f64); 3] = [(16.0, 0.25), (32.0, 1.0), (64.0, 3.0)];
 /// takes several times as long, and the bound between nodes is not that tight.
 const GIVE: f64 = 1.0 / 64.0;
 /// Most nodes of one grid; its spacing is doubled until it has no more.
-const MOST_NODES: f64 = 300_000.0;
+const MOST_NODES: f64 = 150_000.0;
 /// Farthest coordinate the kernel tells apart [voxels]: its square is finite. What is farther is still farther.
 const FARTHEST: f32 = 1e15;
 /// Relative rounding of a sum of squares in f32, of all steps together.
@@ -89,7 +89,8 @@ impl Grid {
 impl FarGrid {
     /// Measures the distances around `field`, of the shape whose triangles `exact` has.
     ///
-    /// Takes one exact search for each of about 100,000 nodes, in parallel, and less than 2 MB.
+    /// Takes one search for each of some 50,000 nodes, in parallel (65 ms of processor time for 70,000 triangles), and less than
+    /// 2 MB beside 4 bytes for each cell of the field.
     pub fn build(field: &Field, exact: &Exact) -> Self {
         let lattice = field.lattice();
         let extent = lattice.dims().into_iter().max().map_or(1.0, f64::from);
@@ -132,7 +133,8 @@ impl FarGrid {
     /// to the origin of the field's lattice [m]. Certified: the bound is never above the distance.
     ///
     /// Outside the box `f` is as [`Field::sample`] says. A point with a coordinate that is NaN has NaN and the bound 0.
-    /// About 60 ns for eight points near to each other; no allocation. As many points are read as all slices have.
+    /// About 60 ns for eight points near to each other in the box, 90 ns around it; no allocation. As many points are read as all
+    /// slices have.
     pub fn lower_bounds(&self, field: &Field, points: &[Vec3], f: &mut [f32], lower: &mut [f32]) {
         match &field.values {
             Values::Float(v) => many_float(&Bounds::new(field, self, v, 1.0), points, f, lower),

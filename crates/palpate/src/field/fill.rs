@@ -19,9 +19,9 @@ const COARSE_EDGE: f64 = 6.0;
 /// A node nearer than this may have the surface in the half voxel around it, √3/2 with rounding [voxels].
 const TOUCHES: f32 = 0.867;
 
-/// How much nearer than its exact distance a node outside the band may be taken to be [voxels]. Less: the search for the last
-/// of it takes longer, 0.02 half as long again. More: looser bounds.
-pub(crate) const GIVE: f32 = 0.1;
+/// How much nearer than its value the surface may be to a node outside the band that is said to be exact [voxels]. More: looser
+/// bounds, and hardly less time (0.3: a fifth). Less: blocks of triangles that touch the ball around a node are measured in vain.
+const GIVE: f32 = 0.1;
 
 /// What is known of a brick beside its values.
 #[derive(Clone, Copy, Debug, Default)]
