@@ -29,7 +29,7 @@ use glam::{DVec3, Vec3};
 
 /// The nested grids: distance between nodes [voxels], and how far they reach from the box [largest extent of the box].
 /// Finer or wider: more nodes, each an exact search.
-const GRIDS: [(f64, f64); 3] = [(16.0, 0.25), (32.0, 1.0), (64.0, 3.0)];
+const GRIDS: [(f64, f64); 3] = [(8.0, 0.09), (16.0, 0.5), (32.0, 1.5)];
 /// How much a node's distance may be too small, as a share of the distance between nodes: searching on for the last of it
 /// takes several times as long, and the bound between nodes is not that tight.
 const GIVE: f64 = 1.0 / 64.0;
