@@ -56,8 +56,8 @@ impl Query {
     /// Contacts as fine as a budget allows, sorted by index: single points where the walk came to its end, elsewhere the points
     /// that represent nodes, with the surface of all their points.
     ///
-    /// Successive calls with poses near each other begin where the last one found the shapes near each other. With a limit
-    /// on points the answer depends on nothing else; a budget of 0 finds nothing.
+    /// With a limit on points the answer depends on nothing else; a budget of 0 finds nothing. With [`Budget::Until`], successive
+    /// calls with poses near each other begin where the last one found the shapes near each other.
     pub fn budget(
         &mut self,
         a: &Shape,
@@ -83,7 +83,14 @@ impl Query {
                 self.coarse.reserve(tree.len().saturating_sub(self.coarse.len()));
                 self.reserve(tree.len());
                 let reach = Reach::new(side.field, &frame, params.margin);
-                let start = self.begin(&side, &frame, reach);
+                // What was near before decides where a walk ends: a limit on points must not depend on it.
+                let start = if matches!(budget, Budget::Points(_)) {
+                    self.runs.clear();
+                    self.runs.push([0, tree.nodes(0) as u32]);
+                    0
+                } else {
+                    self.begin(&side, &frame, reach)
+                };
                 let mut job = Job {
                     frame: &frame,
                     tree,

@@ -3,7 +3,10 @@
 use super::frame::Frame;
 use super::walk::{self, Reach, Run};
 use super::{Side, Stats};
+use crate::field::Field;
+use crate::tree::Tree;
 use glam::DVec3;
+use std::sync::{Arc, Weak};
 
 /// Most nodes the level may have at which walks begin.
 const NODES: usize = 1024;
@@ -14,8 +17,10 @@ const GUARD: f32 = 0.5;
 /// What was near, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Coherence {
-    /// What it was about: addresses of field and tree, and the margin.
-    key: (usize, usize, u32),
+    /// What it was about. The handles keep the addresses from being given to others.
+    field: Weak<Field>,
+    tree: Weak<Tree>,
+    margin: f32,
     frame: Option<Frame>,
     level: usize,
     runs: Vec<Run>,
@@ -34,13 +39,11 @@ impl Coherence {
         next: &mut Vec<Run>,
         stats: &mut Stats,
     ) -> usize {
-        let key = (
-            core::ptr::from_ref(side.field).addr(),
-            core::ptr::from_ref(side.tree).addr(),
-            reach.margin.to_bits(),
-        );
+        let same = self.margin.to_bits() == reach.margin.to_bits()
+            && core::ptr::eq(self.field.as_ptr(), Arc::as_ptr(side.field))
+            && core::ptr::eq(self.tree.as_ptr(), Arc::as_ptr(side.tree));
         let moved = self.frame.map(|f| moved(&f, frame, side.tree.reach()));
-        if self.key != key || moved.is_none_or(|m| !(m < f64::from(self.guard))) {
+        if !same || moved.is_none_or(|m| !(m < f64::from(self.guard))) {
             let level = side.tree.levels.iter().rposition(|l| l.len() <= NODES).unwrap_or(0);
             let guard = side.tree.levels.get(level).map_or(0.0, |l| l.largest * GUARD);
             let wide = reach.guarded(guard);
@@ -51,8 +54,10 @@ impl Coherence {
                 core::mem::swap(runs, next);
             }
             self.runs.clear();
+            self.runs.reserve(NODES);
             self.runs.extend_from_slice(runs);
-            (self.key, self.frame, self.level, self.guard) = (key, Some(*frame), level, guard);
+            (self.field, self.tree) = (Arc::downgrade(side.field), Arc::downgrade(side.tree));
+            (self.margin, self.frame, self.level, self.guard) = (reach.margin, Some(*frame), level, guard);
         }
         runs.clear();
         runs.extend_from_slice(&self.runs);

@@ -115,6 +115,8 @@ impl Query {
         let (field, points, pose) = if swapped { (b, a, a_from_b.inverse()) } else { (a, b, *a_from_b) };
         let Some(frame) = &side.frame else { return self.beyond(field, points, &pose, a_from_b, swapped) };
         let shell = &points.tree.shell;
+        self.stack.clear();
+        self.stack.reserve(side.tree.waiting);
         let mut search = Near {
             frame,
             tree: side.tree,

@@ -29,6 +29,8 @@ impl Query {
             self.stats.non_finite = true;
             return None;
         };
+        self.stack.clear();
+        self.stack.reserve(side.tree.waiting);
         let mut search = Least {
             frame,
             tree: side.tree,

@@ -27,6 +27,7 @@ use crate::tree::Tree;
 use coherence::Coherence;
 use frame::Frame;
 use least::Open;
+use std::sync::Arc;
 use walk::Run;
 
 /// Which shape gives the points.
@@ -95,8 +96,8 @@ pub struct Query {
 
 /// One direction of a pair: the field of one shape and the points of the other.
 pub(crate) struct Side<'a> {
-    pub(crate) field: &'a Field,
-    pub(crate) tree: &'a Tree,
+    pub(crate) field: &'a Arc<Field>,
+    pub(crate) tree: &'a Arc<Tree>,
     /// None where the pose is not finite.
     pub(crate) frame: Option<Frame>,
 }
@@ -104,7 +105,7 @@ pub(crate) struct Side<'a> {
 impl<'a> Side<'a> {
     /// The side with A's points if `swapped`, else with B's.
     pub(crate) fn new(a: &'a Shape, b: &'a Shape, a_from_b: &Pose, swapped: bool) -> Self {
-        let (field, tree, pose): (&Field, &Tree, Pose) =
+        let (field, tree, pose) =
             if swapped { (&b.field, &a.tree, a_from_b.inverse()) } else { (&a.field, &b.tree, *a_from_b) };
         Self { field, tree, frame: Frame::new(field, tree, &pose) }
     }

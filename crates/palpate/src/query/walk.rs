@@ -85,7 +85,7 @@ impl Reach {
     /// The same for points that may yet come nearer by `guard` [m]: the slope says nothing of those.
     #[inline(always)]
     pub(crate) fn guarded(self, guard: f32) -> Self {
-        Self { near: self.near + guard, jump: f32::MAX, ..self }
+        Self { near: self.near + guard, far: self.far + guard, jump: f32::MAX, ..self }
     }
 
     /// The same for another margin.

@@ -199,6 +199,8 @@ fn finish(
     }
     let off = |l: &Level| l.len().abs_diff(params.segments);
     let segments = (0..levels.len()).min_by_key(|l| off(&levels[*l])).unwrap_or(0);
+    let children = |l: &Level| l.first.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0);
+    let waiting = 1 + levels.iter().map(children).sum::<usize>();
     Tree {
         origin: shell.origin,
         count: source.len(),
@@ -209,6 +211,7 @@ fn finish(
         source,
         levels,
         segments,
+        waiting,
         shell: shell.report.clone(),
     }
 }

@@ -64,6 +64,8 @@ pub struct Tree {
     pub(crate) levels: Vec<Level>,
     /// The level whose nodes are the segments.
     pub(crate) segments: usize,
+    /// Most nodes and points a walk in depth can have before it: the most children of a node, summed over the levels.
+    pub(crate) waiting: usize,
     pub(crate) shell: ShellReport,
 }
 
