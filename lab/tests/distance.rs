@@ -62,7 +62,9 @@ fn separated(pair: &Refereed, count: usize, seed: u64) -> Vec<Pose> {
 /// What was found over a set of poses.
 fn check(pair: &Refereed, poses: &[Pose]) {
     let Refereed { name, a, b, exact } = pair;
-    let spacing = a.tree().shell_report().spacing.max(b.tree().shell_report().spacing);
+    // The shape with fewer points gives them.
+    let points = if a.tree().len() < b.tree().len() { a } else { b };
+    let spacing = points.tree().shell_report().spacing;
     let results: Vec<(Distance, f64)> = par::map(poses.len(), |i| {
         let found = Query::new().distance(a, b, &poses[i]);
         (found, exact.distance(&poses[i]).distance)
