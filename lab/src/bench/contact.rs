@@ -7,8 +7,9 @@
 use super::contact_ours::{self, OursTimes, Series};
 use super::machine::{Machine, Origin};
 use super::peer::{Peer, Request};
+use super::svg::Picture;
 use super::table::{Report, Row, Times};
-use super::{Options, Work};
+use super::{Options, Work, contact_budget, contact_resolution, contact_shell};
 use crate::models::{self, Model, Which};
 use crate::oracle::{PairOracle, Relation};
 use crate::poses::{ORIENTATIONS, Poses, write_csv};
@@ -103,7 +104,8 @@ pub fn run(options: &Options) -> Result<Report> {
         let case = format!("{}-{}", a.stem(), b.stem());
         let wanted =
             |kind: Kind, peer: &str| kind.asked_of(peer) && options.wants(&case, kind.metric(), peer);
-        if !Kind::ALL.iter().any(|&kind| PEERS.iter().any(|peer| wanted(kind, peer))) {
+        let own = ["first touch", "plain"].iter().any(|metric| options.wants(&case, metric, ""));
+        if !own && !Kind::ALL.iter().any(|&kind| PEERS.iter().any(|peer| wanted(kind, peer))) {
             continue;
         }
         let mut bench = Bench::new(options, &work, [a, b].map(|w| models::open(w, folder.as_deref())))?;
@@ -120,6 +122,22 @@ pub fn run(options: &Options) -> Result<Report> {
         }
         notes.extend(disagreements(&case, &answers));
         rows.extend(answers.iter().map(|answer| bench.row(&case, answer)));
+        rows.extend(bench.own_rows(&case));
+    }
+    let mut pictures = Vec::new();
+    let parts: [(&str, Part); 3] = [
+        ("budget", contact_budget::run),
+        ("resolution", contact_resolution::run),
+        ("shell", contact_shell::run),
+    ];
+    for (name, part) in parts {
+        if options.wants(name, "", "") {
+            eprintln!("{name}");
+            let found = part(options, folder.as_deref())?;
+            rows.extend(found.rows);
+            pictures.extend(found.pictures);
+            notes.extend(found.notes);
+        }
     }
     Ok(Report {
         bench: "contact".into(),
@@ -130,9 +148,23 @@ pub fn run(options: &Options) -> Result<Report> {
         machine_details: machine,
         origin,
         notes,
-        pictures: Vec::new(),
+        pictures,
     })
 }
+
+/// What a part of the benchmark without peers found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Rows of our own.
+    pub rows: Vec<Row>,
+    /// Pictures to keep beside the tables.
+    pub pictures: Vec<Picture>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// A part without peers, that `--only` names.
+type Part = fn(&Options, Option<&Path>) -> Result<Found>;
 
 /// One pair of shapes: what peers read, and what is true.
 struct Bench<'a> {
@@ -144,7 +176,7 @@ struct Bench<'a> {
     order: [Vec<usize>; 2],
     pose_files: [String; 2],
     truth: Truth,
-    ours: Option<OursTimes>,
+    ours: OursTimes,
 }
 
 /// The referee's answers.
@@ -162,13 +194,13 @@ struct Answer {
     peer: &'static str,
     kind: Kind,
     /// For each scale that gave an answer.
-    found: Vec<Found>,
+    found: Vec<Given>,
     /// Why there is none.
     error: Option<String>,
 }
 
 /// The answers at one scale, by the number of the pose; none for poses the peer did not reach.
-struct Found {
+struct Given {
     times: Times,
     values: Vec<Option<f64>>,
     holds: bool,
@@ -202,7 +234,7 @@ impl<'a> Bench<'a> {
         {
             write_csv(&order.iter().map(|&i| set[i]).collect::<Vec<_>>(), Path::new(file))?;
         }
-        let ours = contact_ours::ours(&a.mesh, &b.mesh, &poses, options.repeat);
+        let ours = contact_ours::ours(&a.mesh, &b.mesh, &poses, options.repeat)?;
         let name = format!("{}-{}", a.name, b.name);
         Ok(Self { options, name, files, poses, order, pose_files, truth, ours })
     }
@@ -214,14 +246,14 @@ impl<'a> Bench<'a> {
         let size = |file: &str| models::read_raw(Path::new(file)).map_or(0, |m: RawMesh| m.triangles.len());
         format!(
             "{} x {} triangles; {} of {} poses of the collision set cross, {pairs:.1} pairs of triangles at s = 0.6 (mean); \
-             {} separated poses, {nearest:.3e} to {farthest:.3e} m apart; first free at {:.6} m{}",
+             {} separated poses, {nearest:.3e} to {farthest:.3e} m apart; first free at {:.6} m; ours: {}",
             size(&self.files[0]),
             size(&self.files[1]),
             crossing.iter().filter(|c| **c).count(),
             crossing.len(),
             distances.len(),
             self.poses.first_free,
-            self.ours.as_ref().map_or_else(String::new, |ours| format!("; ours: {}", ours.note))
+            self.ours.note
         )
     }
 
@@ -258,7 +290,7 @@ impl<'a> Bench<'a> {
                         let (holds, check) = self.truth.check(kind, &values);
                         let times = Times::of_micros(&reply.micros, scale);
                         let peak_rss = reply.peak_rss_bytes;
-                        answer.found.extend(times.map(|times| Found {
+                        answer.found.extend(times.map(|times| Given {
                             times,
                             values,
                             holds,
@@ -276,16 +308,12 @@ impl<'a> Bench<'a> {
 
     fn row(&self, case: &str, answer: &Answer) -> Row {
         let kind = answer.kind;
-        let series = self.ours.as_ref().map(|ours| kind.of(ours));
-        let times_ours = series.and_then(|s| Times::of_micros(&s.micros, 1.0));
-        let counts = |found: &Found| found.values.iter().flatten().sum::<f64>() as u64;
+        let series = kind.of(&self.ours);
+        let times_ours = Times::of_micros(&series.micros, 1.0);
+        let counts = |found: &Given| found.values.iter().flatten().sum::<f64>() as u64;
         let best = best(kind, &answer.found);
         let total = self.order[usize::from(kind == Kind::Distance)].len();
-        let mut note: Vec<String> = Vec::new();
-        if let Some(series) = series {
-            let values: Vec<_> = series.values.iter().map(|v| Some(*v)).collect();
-            note.push(format!("ours {}", self.truth.check(kind, &values).1));
-        }
+        let mut note = vec![self.check_ours(kind)];
         note.extend(times_ours.iter().map(|times| format!("ours {}", three(times))));
         for found in &answer.found {
             let place = if found.times.scale == 1.0 {
@@ -314,9 +342,7 @@ impl<'a> Bench<'a> {
             model: case.into(),
             threads: 1,
             peak_rss_theirs: best.map(|found| found.peak_rss),
-            count_ours: series
-                .filter(|_| kind != Kind::Distance)
-                .map(|s| s.values.iter().sum::<f64>() as u64),
+            count_ours: (kind != Kind::Distance).then(|| series.values.iter().sum::<f64>() as u64),
             count_theirs: best.filter(|_| kind != Kind::Distance).map(counts),
             times_ours,
             times_theirs: best.map(|found| found.times),
@@ -327,10 +353,75 @@ impl<'a> Bench<'a> {
     }
 }
 
+impl Bench<'_> {
+    /// What our answers are worth, in words.
+    fn check_ours(&self, kind: Kind) -> String {
+        let series = kind.of(&self.ours);
+        if kind == Kind::Distance {
+            let spacing = self.ours.spacing;
+            let found = series.values.iter().zip(&self.truth.distances).zip(&self.ours.distance_bounds);
+            let mut errors: Vec<f64> = found.clone().map(|((d, exact), _)| (d - exact).abs()).collect();
+            let rounding = |exact: f64| 1e-9 * (exact + self.poses.first_free);
+            let above =
+                found.filter(|((d, exact), bound)| (*d - *exact).abs() > **bound + rounding(**exact)).count();
+            errors.sort_unstable_by(f64::total_cmp);
+            let p99 = errors.get((errors.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0.0);
+            let largest = errors.last().copied().unwrap_or(0.0);
+            let bound = self.ours.distance_bounds.iter().copied().fold(0.0, f64::max);
+            return format!(
+                "ours: error p99 {:.3}, largest {:.3} spacings, bounds up to {:.2} spacings, {above} errors above their bound",
+                p99 / spacing,
+                largest / spacing,
+                bound / spacing
+            );
+        }
+        let touches = series.values.iter().map(|v| *v > 0.0).zip(&self.truth.crossing);
+        let wrong: Vec<usize> =
+            touches.enumerate().filter(|(_, (ours, exact))| ours != *exact).map(|(i, _)| i).collect();
+        // Contacts of points alone cannot see what the bound of a distance allows for.
+        let deep = wrong.iter().filter(|i| {
+            let d = &self.ours.collision_distances[**i];
+            d.distance.abs() > d.bound
+        });
+        let most = series.values.iter().copied().fold(0.0, f64::max);
+        let most = if kind == Kind::Contacts { format!(", up to {most} contacts") } else { String::new() };
+        format!("ours: {} wrong booleans, {} of them beyond our bound{most}", wrong.len(), deep.count())
+    }
+
+    /// Rows without a peer.
+    fn own_rows(&self, case: &str) -> Vec<Row> {
+        let ours = &self.ours;
+        let rows = [
+            ("first touch median", &ours.first_touch, true),
+            ("plain apart mean", &ours.plain_apart, false),
+            ("plain deepest mean", &ours.plain_deepest, false),
+        ];
+        let row = |(metric, series, median): (&str, &Series, bool)| {
+            let times = Times::of_micros(&series.micros, 1.0)?;
+            let most = series.values.iter().copied().fold(0.0, f64::max);
+            let row = Row {
+                case: case.into(),
+                metric: metric.into(),
+                unit: "s".into(),
+                ours: Some(if median { times.median } else { times.mean }),
+                model: case.into(),
+                threads: 1,
+                count_ours: Some(series.values.iter().sum::<f64>() as u64),
+                times_ours: Some(times),
+                note: Some(format!("{}, up to {most} contacts", three(&times))),
+                ..Default::default()
+            };
+            Some(row.finish())
+        };
+        let wants = |r: &&(&str, &Series, bool)| self.options.wants(case, r.0, "");
+        rows.iter().filter(wants).filter_map(|r| row(*r)).collect()
+    }
+}
+
 /// The faster of those whose answers hold; the fastest where none does.
-fn best(kind: Kind, found: &[Found]) -> Option<&Found> {
-    let key = |found: &&Found| kind.value(&found.times);
-    let faster = |a: &&Found, b: &&Found| key(a).total_cmp(&key(b));
+fn best(kind: Kind, found: &[Given]) -> Option<&Given> {
+    let key = |found: &&Given| kind.value(&found.times);
+    let faster = |a: &&Given, b: &&Given| key(a).total_cmp(&key(b));
     found.iter().filter(|f| f.holds).min_by(faster).or_else(|| found.iter().min_by(faster))
 }
 
@@ -471,7 +562,7 @@ mod tests {
             let values = vec![Some(value); 10];
             let (holds, check) = truth.check(Kind::Contacts, &values);
             let times = Times { mean: median, ..Default::default() };
-            Found { times, values, holds, check, peak_rss: 0 }
+            Given { times, values, holds, check, peak_rss: 0 }
         };
         let all = [found(1.0, 3.0), found(2.0, 100.0), found(3.0, 101.0)];
         assert_eq!(best(Kind::Contacts, &all).map(|f| f.times.mean), Some(2.0));

@@ -1,7 +1,11 @@
 //! Whole-scene benchmarks: ours and the peers in one run, interleaved, each row with its result.
 
 pub mod contact;
+pub mod contact_budget;
 pub mod contact_ours;
+pub mod contact_resolution;
+pub mod contact_shell;
+pub mod cpu_time;
 pub mod encodings;
 pub mod error;
 pub mod generation;

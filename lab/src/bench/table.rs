@@ -226,6 +226,8 @@ fn quantity(value: f64, unit: &str) -> String {
         "s" if value < 1e-3 => format!("{:.1} µs", value * 1e6),
         "s" if value < 1.0 => format!("{:.1} ms", value * 1e3),
         "s" => format!("{value:.2} s"),
+        "%" => format!("{value:.2} %"),
+        "1" => format!("{value:.3}"),
         _ if value >= 1e6 => format!("{:.1} M{unit}", value / 1e6),
         _ => format!("{:.0} k{unit}", value / 1e3),
     }
