@@ -387,10 +387,11 @@ pub(crate) fn touch_group<L: Lanes, T: Stored>(
     let outside = load_group::<L, T>(view, group, m, points.position, blocks, n);
     for i in 0..n {
         let (at, live) = blocks[i];
-        let d = read::distance::<L, T>(view, group, i, outside);
+        let around = read::around::<L, T>(group, i);
+        let d = around.distance(view, group, i, outside);
         let bits = L::bits(L::splat(margin).ge(d)) & live;
         if bits != 0 {
-            emit::<L, T>(group, frame, points, i, at, d, bits, out);
+            emit::<L, T>(group, frame, points, i, at, d, &around, bits, out);
         }
     }
 }
@@ -405,12 +406,13 @@ fn emit<L: Lanes, T: Stored>(
     i: usize,
     at: u32,
     d: L,
+    around: &read::Around<L>,
     mut bits: u32,
     out: &mut Vec<Contact>,
 ) {
     let p = read::point::<L, T>(group, i);
     let own = turn(&frame.turn::<L>(), lanes_of::<L>(points.normal, at));
-    let g = read::gradient::<L, T>(group, i);
+    let g = around.gradient();
     // Where the field is flat, on a medial axis, the point's own normal says where outside is.
     let (zero, tiny) = (L::splat(0.0), L::splat(1e-30));
     let square = g[0].mul(g[0]).add(g[1].mul(g[1])).add(g[2].mul(g[2]));
