@@ -9,7 +9,9 @@ use common::pairs::{self, Pair, anywhere, bits, nudged, plain_shape, touching};
 use glam::{DQuat, DVec3};
 use palpate::force::{self, Direction, Force, ForceParams, FrictionParams, Law, Twist};
 use palpate::mesh::samples;
-use palpate::query::{Budget, QueryParams, Roles, contacts_batch, distance_batch, intersects_batch};
+use palpate::query::{
+    Budget, Distance, QueryParams, Roles, contacts_batch, distance_batch, intersects_batch,
+};
 use palpate::shape::ShapeParams;
 use palpate::{Contacts, Pose, Query, Shape, Shell, Tree, Wrench, par};
 use palpate_lab::oracle::Random;
@@ -125,10 +127,20 @@ fn kernels_without_simd_give_the_same_bits() {
     let cases = cases(40, SEED + 100_000);
     let hits = par::map(cases.len(), |i| {
         let Case { name, a, b, pose, params, .. } = &cases[i];
-        let (mut query, mut scalar) = (Query::new(), Query::new());
-        let found = query.contacts(a, b, pose, params);
-        assert_same(found, scalar.contacts_scalar(a, b, pose, params), &format!("{name}, case {i}"));
-        assert_eq!(query.stats(), scalar.stats());
+        let (mut query, mut scalar) = (Query::new(), Query::scalar());
+        let what = format!("{name}, case {i}");
+        assert_same(query.plain(a, b, pose, params), scalar.plain(a, b, pose, params), &what);
+        assert_eq!(query.intersects(a, b, pose), scalar.intersects(a, b, pose), "{what}");
+        let bits = |d: &Distance| (d.distance.to_bits(), d.bound.to_bits(), d.witness_a, d.witness_b);
+        assert_eq!(bits(&query.distance(a, b, pose)), bits(&scalar.distance(a, b, pose)), "{what}");
+        assert_eq!(query.stats(), scalar.stats(), "{what}");
+        let budget = || Budget::Points(500);
+        let (part, reached) = query.budget(a, b, pose, params, budget());
+        let (same, again) = scalar.budget(a, b, pose, params, budget());
+        assert_same(part, same, &what);
+        assert_eq!(reached, again, "{what}");
+        assert_same(query.contacts(a, b, pose, params), scalar.contacts(a, b, pose, params), &what);
+        assert_eq!(query.stats(), scalar.stats(), "{what}");
         !query.last().list.is_empty()
     });
     let hit = hits.iter().filter(|h| **h).count() as f64 / hits.len() as f64;
@@ -196,9 +208,7 @@ fn two_threads_build_and_answer_as_one() {
         for (i, pose) in poses.iter().enumerate() {
             assert_same(&x.0[i], &y.0[i], name);
             assert_same(&x.0[i], query.contacts(&one, &other, pose, &params), name);
-            let bits = |d: &palpate::query::Distance| {
-                (d.distance.to_bits(), d.bound.to_bits(), d.witness_a, d.witness_b)
-            };
+            let bits = |d: &Distance| (d.distance.to_bits(), d.bound.to_bits(), d.witness_a, d.witness_b);
             assert_eq!(bits(&x.2[i]), bits(&y.2[i]), "{name}");
             assert_eq!(bits(&x.2[i]), bits(&query.distance(&one, &other, pose)), "{name}");
         }

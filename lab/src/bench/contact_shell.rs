@@ -124,6 +124,7 @@ fn projections(options: &Options, found: &mut Found) {
     found.rows.push(
         Row {
             case: "shell projection".into(),
+            model: "projection".into(),
             metric: "KKT over plane then Voronoi".into(),
             unit: "%".into(),
             ours: Some(100.0 * kkt / voronoi),

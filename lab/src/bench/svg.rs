@@ -73,7 +73,8 @@ impl Axis {
         // Few decades have room for more lines.
         let steps: &[f64] = if high - low <= 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let all = (low as i32..=high as i32).flat_map(|e| steps.iter().map(move |s| s * 10f64.powi(e)));
-        let ticks = all.filter(|v| v.log10() <= high + 1e-9).map(|v| (v, number(v))).collect();
+        let name = |v: f64| if high - low <= 3.0 { number(v) } else { format!("{v:.0e}") };
+        let ticks = all.filter(|v| v.log10() <= high + 1e-9).map(|v| (v, name(v))).collect();
         Self { log: true, ends: (low, high), ticks }
     }
 

@@ -86,6 +86,15 @@ impl Field {
     }
 }
 
+/// The point of `mesh`, caps included, to which a walk over its triangles leads from triangle `start`, always nearer to `p` (both in
+/// the shape's frame [m]): squared distance, point and triangle. A place that is locally closest; none for a triangle there is not.
+pub(crate) fn walk_from(mesh: &Mesh, p: DVec3, start: u32) -> Option<(f64, DVec3, u32)> {
+    let mut best = None;
+    offer(mesh, p, start, &mut best);
+    walk(mesh, p, &mut best);
+    best
+}
+
 /// Squared distance, point and triangle of the best so far.
 type Best = Option<(f64, DVec3, u32)>;
 

@@ -5,29 +5,26 @@
 //! whether its last points were reached or not; and a walk begins where the last one found the shapes near each other.
 
 use super::frame::Frame;
-use super::walk::{BLOCKS, Blocks, Points, Reach, Run, live, prune_level, touch_group};
+use super::kernel::{Points, Sampled};
+use super::reach::Reach;
+use super::walk::{Run, Walker, walk};
 use super::{Query, QueryParams, Side, Stats};
 use crate::contact::{Contact, Contacts};
-use crate::field::Field;
-use crate::field::encode::Values;
-use crate::field::read::{Group, Stored, View};
 use crate::math::Pose;
 use crate::shape::Shape;
-use crate::simd::{LANES, Lanes, dispatch};
+use crate::simd::LANES;
 use crate::tree::Tree;
 
 /// Blocks of points between two questions whether to stop.
 const ASK: usize = 64;
-/// A level is not tested by its own points if this many times its nodes are left to spend: the next will be reached.
-const SKIP: usize = 24;
-/// Nodes of the last level that are opened together.
+/// Nodes that are opened together.
 const CHUNK: u32 = 64;
 
 /// When a query has to end.
 pub enum Budget<'a> {
     /// After about this many points and balls were tested; 0 gives no contacts.
     Points(usize),
-    /// When this says so. It is asked before every level and after every 64 blocks of eight points. Results depend on when it
+    /// When this says so. It is asked before every level and after about 64 blocks of eight points. Results depend on when it
     /// does.
     Until(&'a mut dyn FnMut() -> bool),
 }
@@ -67,7 +64,7 @@ impl Query {
         mut budget: Budget<'_>,
     ) -> (&Contacts, Reached) {
         let swapped = params.roles.swapped(a, b);
-        let side = Side::new(a, b, a_from_b, swapped);
+        let (side, scalar) = (Side::new(a, b, a_from_b, swapped), self.scalar);
         let mut contacts = core::mem::take(&mut self.contacts);
         contacts.list.clear();
         contacts.swapped = swapped;
@@ -92,20 +89,20 @@ impl Query {
                     self.begin(&side, &frame, reach)
                 };
                 let mut job = Job {
-                    frame: &frame,
                     tree,
                     reach,
                     start,
                     margin: params.margin as f32,
                     runs: &mut self.runs,
                     next: &mut self.next,
+                    opened: &mut self.opened,
                     out: &mut contacts.list,
                     coarse: &mut self.coarse,
                     stats: self.stats,
                     budget: &mut budget,
                     reached,
                 };
-                run(side.field, &mut job);
+                walk!(side.field, &frame, scalar, run(&mut job));
                 (self.stats, reached) = (job.stats, job.reached);
             }
         }
@@ -127,13 +124,14 @@ impl Query {
 }
 
 struct Job<'a, 'b> {
-    frame: &'a Frame,
     tree: &'a Tree,
     reach: Reach,
     start: usize,
     margin: f32,
     runs: &'a mut Vec<Run>,
     next: &'a mut Vec<Run>,
+    /// Children of the nodes opened so far.
+    opened: &'a mut Vec<Run>,
     out: &'a mut Vec<Contact>,
     /// Contacts of the last whole level.
     coarse: &'a mut Vec<Contact>,
@@ -157,100 +155,41 @@ impl Job<'_, '_> {
     }
 }
 
-fn run(field: &Field, job: &mut Job<'_, '_>) {
-    let l = field.lattice();
-    match &field.values {
-        Values::Float(v) => run_float(&View::new(l, &field.directory, v, 1.0), job),
-        Values::Scaled { values, step, .. } => {
-            run_scaled(&View::new(l, &field.directory, values, *step), job);
-        }
-    }
-}
-
-dispatch! {
-    fn run_float / run_float_plain = float_kernel(view: &View<'_, f32>, job: &mut Job<'_, '_>)
-}
-dispatch! {
-    fn run_scaled / run_scaled_plain = scaled_kernel(view: &View<'_, i16>, job: &mut Job<'_, '_>)
-}
-#[inline(always)]
-fn float_kernel<L: Lanes>(view: &View<'_, f32>, job: &mut Job<'_, '_>) {
-    kernel::<L, f32>(view, job);
-}
-#[inline(always)]
-fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, job: &mut Job<'_, '_>) {
-    kernel::<L, i16>(view, job);
-}
-
 /// Number of nodes in runs.
 fn count(runs: &[Run]) -> usize {
     runs.iter().map(|r| (r[1] - r[0]) as usize).sum()
 }
 
-#[inline(always)]
-fn kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_, '_>) {
-    let Some(mut group) = Group::new(view) else { return };
-    let m = job.frame.lanes::<L>();
-    let last = job.tree.levels();
+fn run<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_, '_>) {
+    let Some(level) = job.tree.levels.get(job.start) else {
+        job.reached.complete = true;
+        return;
+    };
+    // What the first nodes' own points say: the answer if there is no time for more.
     job.coarse.clear();
-    job.reached.level = job.start;
-    for l in job.start..last {
-        let level = &job.tree.levels[l];
-        let nodes = count(job.runs);
-        let certain = matches!(&*job.budget, Budget::Points(n) if *n >= job.spent() + SKIP * nodes);
-        if !certain {
-            // What these nodes' own points say: the answer if there is no time for more.
-            if job.over(nodes) && l > job.start {
-                break;
-            }
-            job.out.clear();
-            let mut blocks: Blocks = [(0, 0); BLOCKS];
-            let mut n = 0;
-            let points = Points::of_level(level);
-            for r in 0..job.runs.len() {
-                let [mut at, end] = job.runs[r];
-                while at < end {
-                    blocks[n] = (at, live(end - at));
-                    (n, at) = (n + 1, at + LANES as u32);
-                    if n == BLOCKS {
-                        touch_group::<L, T>(
-                            view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out,
-                        );
-                        n = 0;
-                    }
-                }
-            }
-            touch_group::<L, T>(view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out);
-            job.stats.points += nodes;
-            core::mem::swap(job.out, job.coarse);
-            job.reached.level = l;
-            if job.over(nodes) {
-                break;
-            }
+    walker.touch(Points::of_level(level), job.margin, job.runs, job.coarse, &mut job.stats);
+    for l in job.start..job.tree.levels() {
+        job.reached = Reached { level: l, beyond: 0.0, complete: false };
+        if !open(walker, job, l) {
+            return;
         }
-        if l + 1 == last {
-            return finish::<L, T>(view, &mut group, &m, job);
-        }
-        prune_level::<L, T>(view, &mut group, &m, level, job.reach, job.runs, job.next, &mut job.stats);
-        core::mem::swap(job.runs, job.next);
+        core::mem::swap(job.out, job.coarse);
+        core::mem::swap(job.runs, job.opened);
     }
     core::mem::swap(job.out, job.coarse);
+    job.reached = Reached { level: job.tree.levels(), beyond: 0.0, complete: true };
 }
 
-/// Opens the nodes of the last level, some at a time, until all are or the budget is spent; then the rest is as coarse as
-/// before.
-#[inline(always)]
-fn finish<L: Lanes, T: Stored>(
-    view: &View<'_, T>,
-    group: &mut Group<'_, T>,
-    m: &[[L; 4]; 3],
-    job: &mut Job<'_, '_>,
-) {
-    let level = &job.tree.levels[job.tree.levels() - 1];
-    let points = Points::of_tree(job.tree);
+/// Opens the nodes of a level, some at a time: their children are in `opened`, and what the children's own points say in `out`.
+/// False if the budget did not suffice: then `out` is as coarse as before for the rest.
+fn open<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_, '_>, l: usize) -> bool {
+    let level = &job.tree.levels[l];
+    let points = job.tree.levels.get(l + 1).map_or(Points::of_tree(job.tree), Points::of_level);
     let nodes = count(job.runs);
-    let (mut done, mut asked) = (0, 0);
+    // The first question comes before anything is opened.
+    let (mut done, mut asked) = (0, ASK);
     job.out.clear();
+    job.opened.clear();
     for r in 0..job.runs.len() {
         let [mut at, end] = job.runs[r];
         while at < end {
@@ -263,31 +202,17 @@ fn finish<L: Lanes, T: Stored>(
                     let rest = job.coarse.partition_point(|c| c.id < from);
                     job.out.extend_from_slice(&job.coarse[rest..]);
                     job.reached.beyond = done as f64 / nodes.max(1) as f64;
-                    job.reached.level = job.tree.levels() - 1;
-                    return;
+                    return false;
                 }
             }
-            prune_level::<L, T>(view, group, m, level, job.reach, &[[at, to]], job.next, &mut job.stats);
-            let mut blocks: Blocks = [(0, 0); BLOCKS];
-            let mut n = 0;
-            for run in job.next.iter() {
-                let [mut at, end] = *run;
-                job.stats.points += (end - at) as usize;
-                while at < end {
-                    blocks[n] = (at, live(end - at));
-                    (n, at, asked) = (n + 1, at + LANES as u32, asked + 1);
-                    if n == BLOCKS {
-                        touch_group::<L, T>(
-                            view, group, m, job.frame, &points, job.margin, &blocks, n, job.out,
-                        );
-                        n = 0;
-                    }
-                }
-            }
-            touch_group::<L, T>(view, group, m, job.frame, &points, job.margin, &blocks, n, job.out);
+            let before = job.stats.points;
+            walker.prune(level, job.reach, &[[at, to]], job.next, &mut job.stats);
+            walker.touch(points, job.margin, job.next, job.out, &mut job.stats);
+            job.opened.extend_from_slice(job.next);
+            asked += (job.stats.points - before).div_ceil(LANES) + (to - at) as usize / LANES;
             done += (to - at) as usize;
             at = to;
         }
     }
-    job.reached = Reached { level: job.tree.levels(), beyond: 0.0, complete: true };
+    true
 }

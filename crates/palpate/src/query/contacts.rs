@@ -1,9 +1,9 @@
 //! All points inside, or nearer than a margin: by the tree, and one by one.
 
-use super::walk::{self, Job, Reach};
+use super::reach::Reach;
+use super::walk::{Job, contacts as find_contacts, walk};
 use super::{Query, QueryParams, Side, Stats};
 use crate::contact::Contacts;
-use crate::field::Field;
 use crate::math::Pose;
 use crate::shape::Shape;
 use glam::{DVec3, Vec3};
@@ -23,20 +23,6 @@ impl Query {
     /// About 3 ns a point.
     pub fn plain(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, params: &QueryParams) -> &Contacts {
         self.ask(a, b, a_from_b, params, true)
-    }
-
-    /// [`Query::contacts`] by the kernels without SIMD: same bits.
-    #[doc(hidden)]
-    pub fn contacts_scalar(
-        &mut self,
-        a: &Shape,
-        b: &Shape,
-        a_from_b: &Pose,
-        params: &QueryParams,
-    ) -> &Contacts {
-        let swapped = params.roles.swapped(a, b);
-        self.find_by(walk::contacts_plain, a, b, a_from_b, params.margin, swapped, false);
-        &self.contacts
     }
 
     /// Contacts of both directions, each as [`Query::contacts`] finds them: B's points in A, then A's points in B.
@@ -68,21 +54,6 @@ impl Query {
 
     /// Fills `contacts` with those of one side.
     fn find(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, margin: f64, swapped: bool, plain: bool) {
-        self.find_by(walk::contacts, a, b, a_from_b, margin, swapped, plain);
-    }
-
-    /// [`Query::find`] by the kernels of `walk`.
-    #[expect(clippy::too_many_arguments, reason = "what a side is made of")]
-    fn find_by(
-        &mut self,
-        walk: fn(&Field, &mut Job<'_>),
-        a: &Shape,
-        b: &Shape,
-        a_from_b: &Pose,
-        margin: f64,
-        swapped: bool,
-        plain: bool,
-    ) {
         let Side { field, tree, frame } = Side::new(a, b, a_from_b, swapped);
         let mut contacts = core::mem::take(&mut self.contacts);
         contacts.list.clear();
@@ -98,7 +69,6 @@ impl Query {
                 self.runs.clear();
                 self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(0) as u32 }]);
                 let mut job = Job {
-                    frame: &frame,
                     tree,
                     reach,
                     start: if plain { tree.levels() } else { 0 },
@@ -108,7 +78,7 @@ impl Query {
                     out: &mut contacts.list,
                     stats: Stats::default(),
                 };
-                walk(field, &mut job);
+                walk!(field, &frame, self.scalar, find_contacts(&mut job));
                 self.stats = job.stats;
             }
         }
@@ -123,6 +93,7 @@ impl Query {
         let longest = points.div_ceil(2) + 1;
         self.runs.reserve(longest.saturating_sub(self.runs.len()));
         self.next.reserve(longest.saturating_sub(self.next.len()));
+        self.opened.reserve(longest.saturating_sub(self.opened.len()));
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::near::{Near, near};
 use super::{Query, Side, Stats};
+use crate::field::witness::walk_from;
 use crate::math::Pose;
 use crate::shape::Shape;
 use glam::DVec3;
@@ -13,7 +14,7 @@ use glam::DVec3;
 /// Most times the search goes from one surface to the other and back.
 const STEPS: usize = 16;
 /// It stops when a step gains less than this [spacings].
-const GAIN: f64 = 2e-3;
+const GAIN: f64 = 2e-2;
 /// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
 const TOLERANCE: f64 = 0.25;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
@@ -221,26 +222,31 @@ impl Query {
 /// Distance, the point of the field's shape and that of the points' shape, in the field's frame.
 type Found = (f64, DVec3, DVec3);
 
-/// From a point of the tree to the other surface and back, as long as that brings them nearer.
+/// From a point of the tree to the other surface and back, as long as that brings them nearer: walks over the triangles, from those
+/// of the points nearest to each other.
 fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) -> Found {
     let back = pose.inverse();
     let mut p = pose.point(points.tree.position(point as usize));
-    let mut q = field.exact.closest(p, None);
-    let mut own = Some(points.tree.triangle(point as usize));
-    let mut distance = q.distance;
+    let mut own = points.tree.triangle(point as usize);
+    let start = field.tree.nearest(p).map(|i| field.tree.triangle(i));
+    let Some((mut squared, mut q, mut other)) = start.and_then(|t| walk_from(&field.mesh, p, t)) else {
+        let q = field.exact.closest(p, None);
+        return (q.distance, q.point, p);
+    };
     for _ in 0..STEPS {
-        let near = points.exact.closest(back.point(q.point), own);
-        own = Some(near.triangle);
-        p = pose.point(near.point);
-        let other = field.exact.closest(p, Some(q.triangle));
-        let gain = distance - other.distance;
-        q = other;
-        distance = other.distance;
+        let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
+        let moved = pose.point(near);
+        let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
+        if now >= squared {
+            break;
+        }
+        let gain = squared.sqrt() - now.sqrt();
+        (p, own, squared, q, other) = (moved, t, now, to, u);
         if gain < GAIN * spacing {
             break;
         }
     }
-    (distance, q.point, p)
+    (squared.sqrt(), q, p)
 }
 
 fn finish(

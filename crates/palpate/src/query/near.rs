@@ -6,10 +6,10 @@
 
 use super::Stats;
 use super::frame::{Frame, apply};
+use super::kernel::{lanes_at, lanes_of, live};
 use super::least::Open;
-use super::walk::{lanes_at, lanes_of, live};
 use crate::field::encode::Values;
-use crate::field::far::{Bounds, Stored, lower_bounds};
+use crate::field::far::{Bounds, Stored, estimates};
 use crate::field::{FarGrid, Field};
 use crate::simd::{LANES, Lanes, dispatch};
 use crate::tree::Tree;
@@ -96,9 +96,8 @@ fn bounds_at<L: Lanes, T: Stored>(
 ) -> (L, L) {
     let cell = L::splat(s.frame.cell);
     let p = apply(m, lanes_of::<L>(places, at));
-    let (f, lower) = lower_bounds::<L, T>(view, [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell)]);
-    let lower = lower.sub(L::splat(s.frame.rounding)).max(L::splat(0.0));
-    (f.abs().max(lower), lower)
+    let (estimate, lower) = estimates::<L, T>(view, [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell)]);
+    (estimate, lower.sub(L::splat(s.frame.rounding)).max(L::splat(0.0)))
 }
 
 #[inline(always)]
