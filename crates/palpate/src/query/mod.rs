@@ -95,6 +95,8 @@ pub struct Query {
     /// What a walk within a budget found before its last level.
     coarse: Vec<Contact>,
     coherence: Coherence,
+    /// Points a distance must be measured of.
+    doubtful: Vec<u32>,
     /// Without SIMD, for comparison: same bits.
     scalar: bool,
     stats: Stats,
