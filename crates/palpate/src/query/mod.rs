@@ -5,19 +5,26 @@
 
 mod batch;
 mod budget;
+mod clear;
 mod coherence;
 mod contacts;
 mod distance;
 pub(crate) mod frame;
+mod impact;
+mod inner;
 mod intersects;
 pub(crate) mod least;
 pub(crate) mod near;
+mod parting;
+mod penetration;
 mod segment;
 pub(crate) mod walk;
 
 pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
 pub use budget::{Budget, Reached};
 pub use distance::Distance;
+pub use impact::{Impact, ImpactEnd, ImpactParams, Motion};
+pub use penetration::{Penetration, PenetrationParams};
 
 use crate::contact::{Contact, Contacts};
 use crate::field::Field;
@@ -90,6 +97,7 @@ pub struct Query {
     /// What a walk within a budget found before its last level.
     coarse: Vec<Contact>,
     coherence: Coherence,
+    parting: parting::Memory,
     stats: Stats,
 }
 
