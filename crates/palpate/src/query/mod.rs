@@ -5,14 +5,19 @@
 
 mod batch;
 mod budget;
+mod clear;
 mod coherence;
 mod contacts;
 mod distance;
 pub(crate) mod frame;
+mod impact;
+mod inner;
 mod intersects;
 mod kernel;
 pub(crate) mod least;
 pub(crate) mod near;
+mod parting;
+mod penetration;
 pub(crate) mod reach;
 mod segment;
 pub(crate) mod walk;
@@ -20,6 +25,8 @@ pub(crate) mod walk;
 pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
 pub use budget::{Budget, Reached};
 pub use distance::Distance;
+pub use impact::{Impact, ImpactEnd, ImpactParams, Motion};
+pub use penetration::{Penetration, PenetrationParams};
 
 use crate::contact::{Contact, Contacts};
 use crate::field::Field;
@@ -99,6 +106,7 @@ pub struct Query {
     doubtful: Vec<u32>,
     /// Without SIMD, for comparison: same bits.
     scalar: bool,
+    parting: parting::Memory,
     stats: Stats,
 }
 
