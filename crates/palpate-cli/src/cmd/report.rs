@@ -2,6 +2,7 @@
 
 use crate::cmd::{BuildArgs, open_or_build, stages_json};
 use crate::engine::Input;
+use crate::motion::Motion;
 use crate::outcome::{Outcome, rows};
 use crate::page::{self, Story};
 use crate::progress::{Reporter, peak_memory};
@@ -52,22 +53,33 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         None => input.up(),
     };
     let command = format!("palpate report {}", args.input);
-    write(&input, &args.build, &output, up, &command, global)
+    let wanted = Wanted { output: &output, up, command: &command, motion: None };
+    write(&input, &args.build, &wanted, global)
 }
 
-/// Builds or opens `input`, writes the page to `output` and answers with the field's report.
+/// What a page is to be.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) output: &'a Path,
+    pub(crate) up: DVec3,
+    /// The command that makes it again.
+    pub(crate) command: &'a str,
+    /// See [`Story::motion`].
+    pub(crate) motion: Option<(&'a str, &'a str, &'a Motion<'a>)>,
+}
+
+/// Builds or opens `input`, writes the page and answers with the field's report.
 pub(crate) fn write(
     input: &Input,
     build: &BuildArgs,
-    output: &Path,
-    up: DVec3,
-    command: &str,
+    wanted: &Wanted<'_>,
     global: &Global,
 ) -> Result<Outcome> {
+    let &Wanted { output, up, command, motion } = wanted;
     // Refuse a place that cannot be written before the work, not after it.
     drop(files::Temporary::beside(output)?);
     let reporter = Reporter::new(global.quiet || global.json);
-    let model = open_or_build(input, build, &reporter)?;
+    let model = open_or_build(input, build, true, &reporter)?;
     let (seconds, mut stages) = reporter.finish();
     let peak = peak_memory();
     if matches!(input, Input::Asset(_)) {
@@ -76,7 +88,7 @@ pub(crate) fn write(
     let drawing = Reporter::new(global.quiet || global.json);
     drawing.stage("draw pictures", 0);
     let title = input.title();
-    let story = Story { title: &title, model: &model, up, stages: &stages, seconds, command };
+    let story = Story { title: &title, model: &model, up, stages: &stages, seconds, command, motion };
     let html = palpate::par::with_threads(build.threads, || page::page(&story))?;
     files::write(output, |out| Ok(out.write_all(html.as_bytes())?))?;
     drawing.finish();

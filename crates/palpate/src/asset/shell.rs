@@ -74,10 +74,7 @@ fn read(stored: &StoredShell, surface: Aabb) -> Result<Shell, Problem> {
         return wrong(&layout::AREAS, format!("has {} m² at point {i}", stored.areas[i]));
     }
     if let Some(i) = stored.triangles.iter().position(|t| *t >= MAX_TRIANGLE) {
-        return wrong(
-            &layout::POINT_TRIANGLES,
-            format!("has triangle {} at point {i}", stored.triangles[i]),
-        );
+        return wrong(&layout::POINT_TRIANGLES, format!("has triangle {} at point {i}", stored.triangles[i]));
     }
     let (areas, triangles) = (stored.areas.to_vec(), stored.triangles.to_vec());
     Ok(Shell { origin: *origin, positions, normals, areas, triangles, report: report.clone() })

@@ -269,9 +269,9 @@ impl Frame {
     fn of(corners: [DVec3; 3]) -> Self {
         let [a, b, c] = corners;
         let edges = [b - a, c - b, a - c];
-        let longest = edges.into_iter().fold(DVec3::ZERO, |m, e| {
-            if e.length_squared() > m.length_squared() { e } else { m }
-        });
+        let longest = edges
+            .into_iter()
+            .fold(DVec3::ZERO, |m, e| if e.length_squared() > m.length_squared() { e } else { m });
         let x = longest.try_normalize().unwrap_or(DVec3::X);
         let n = (b - a).cross(c - a);
         let z = (n - x * n.dot(x)).try_normalize().unwrap_or_else(|| x.any_orthonormal_vector());

@@ -8,7 +8,9 @@ use super::areas::{self, Cover};
 use super::faces::{Faces, area};
 use super::sample::{self, Voxels};
 use super::table::Cells;
-use super::{Entry, MOST_ACROSS, Normals, Points, Shell, ShellError, ShellParams, ShellReport, features, normals};
+use super::{
+    Entry, MOST_ACROSS, Normals, Points, Shell, ShellError, ShellParams, ShellReport, features, normals,
+};
 use crate::field::Field;
 use crate::math::Aabb;
 use crate::mesh::Mesh;
