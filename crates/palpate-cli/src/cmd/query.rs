@@ -262,7 +262,7 @@ impl Args {
             let mut said =
                 format!("{} points of {points} in {other}{outside}", units::count(list.count as u64));
             if list.deepest < 0.0 {
-                let _ = write!(said, ", the deepest {}", units::length(-list.deepest));
+                let _ = write!(said, ", the deepest {} by the field", units::length(-list.deepest));
             }
             out.push(row("contacts", said));
         }
