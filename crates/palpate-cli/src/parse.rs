@@ -162,7 +162,7 @@ pub(crate) fn pose(text: &str) -> Result<Read> {
         bail!("columns 4 to 7: the quaternion 0 0 0 0 is no rotation; write 0 0 0 1 for none");
     }
     let scaled = DQuat::from_xyzw(qx / largest, qy / largest, qz / largest, qw / largest);
-    let noted = !((q.length() - 1.0).abs() <= UNIT_SLACK);
+    let noted = (q.length() - 1.0).abs() > UNIT_SLACK;
     Ok((Pose::new(scaled, DVec3::new(x, y, z)), noted))
 }
 

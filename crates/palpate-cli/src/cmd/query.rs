@@ -150,10 +150,17 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
     }
     reporter.finish();
+    let result = |(pose, answer): (&Pose, &Answer), contacts: bool| {
+        let mut out = answer.json(contacts);
+        let (t, q) = (pose.translation, pose.rotation);
+        out["pose"] = json!([t.x, t.y, t.z, q.x, q.y, q.z, q.w]);
+        out
+    };
     let mut json = if single {
-        answers[0].json(true)
+        result((&poses[0], &answers[0]), true)
     } else {
-        json!({ "results": answers.iter().map(|a| a.json(args.contacts)).collect::<Vec<Value>>() })
+        let all = poses.iter().zip(&answers);
+        json!({ "results": all.map(|both| result(both, args.contacts)).collect::<Vec<Value>>() })
     };
     json["shapes"] = pair.json();
     json["warnings"] = json!(warnings);

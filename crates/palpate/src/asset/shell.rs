@@ -67,7 +67,8 @@ fn read(stored: &StoredShell, surface: Aabb) -> Result<Shell, Problem> {
         let text = format!("has {places} places, not {}, for a spacing of {spacing} m", report.points);
         return wrong(&layout::POINTS, text);
     }
-    if let Some(i) = normals.iter().position(|n| !((n.length() - 1.0).abs() <= UNIT)) {
+    let unit = |n: &Vec3| (n.length() - 1.0).abs() <= UNIT;
+    if let Some(i) = normals.iter().position(|n| !unit(n)) {
         return wrong(&layout::NORMALS, format!("has {} at point {i}", normals[i]));
     }
     if let Some(i) = stored.areas.iter().position(|a| !(*a >= 0.0 && a.is_finite())) {
