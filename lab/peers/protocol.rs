@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One request; missing keys give the default.
 pub struct Request(Value);
@@ -107,10 +107,57 @@ fn peak_rss() -> u64 {
     line.split_whitespace().nth(1).and_then(|w| w.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// What a job did: seconds of each repetition, and how many voxels or points it computed.
+/// What a job did: seconds of each repetition, and how many voxels, points or poses it computed.
+#[derive(Default)]
 pub struct Done {
     pub seconds: Vec<f64>,
     pub count: usize,
+    /// For each pose of `pair`: microseconds and what the query gave.
+    pub micros: Vec<f64>,
+    pub values: Vec<f64>,
+}
+
+/// A query slower than this is not repeated.
+const SLOW: Duration = Duration::from_millis(20);
+
+/// One query for each pose `[x, y, z, qx, qy, qz, qw]` of the request, timed one by one; `build` [s] is passed on.
+pub fn answer_pair(
+    request: &Request,
+    build: f64,
+    mut query: impl FnMut(&[f64; 7]) -> Result<f64, String>,
+) -> Result<Done, String> {
+    let poses = read_poses(request.text("poses"))?;
+    let (repeat, limit) = (request.number("repeat", 1.0).max(1.0) as usize, request.number("limit_s", 0.0));
+    let mut done = Done { seconds: vec![build], ..Default::default() };
+    let begin = Instant::now();
+    for pose in &poses {
+        let (mut best, mut value) = (Duration::MAX, 0.0);
+        for _ in 0..repeat {
+            let start = Instant::now();
+            value = std::hint::black_box(query(std::hint::black_box(pose))?);
+            let took = start.elapsed();
+            best = best.min(took);
+            if took > SLOW {
+                break;
+            }
+        }
+        done.micros.push(best.as_secs_f64() * 1e6);
+        done.values.push(value);
+        done.count += 1;
+        if limit > 0.0 && begin.elapsed().as_secs_f64() > limit {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+fn read_poses(path: &str) -> Result<Vec<[f64; 7]>, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
+    let pose = |line: &str| {
+        let numbers: Vec<f64> = line.split(',').map_while(|w| w.trim().parse().ok()).collect();
+        <[f64; 7]>::try_from(numbers).map_err(|_| format!("{path} has a line that is no pose: {line}"))
+    };
+    text.lines().filter(|l| !l.trim().is_empty()).map(pose).collect()
 }
 
 /// Answers every line of standard input with `job`.
@@ -122,7 +169,7 @@ pub fn serve(version: &str, mut job: impl FnMut(&Request) -> Result<Done, String
         } else {
             match job(&request) {
                 Ok(done) => json!({"ok": true, "seconds": done.seconds, "count": done.count,
-                    "peak_rss_bytes": peak_rss(), "error": null}),
+                    "micros": done.micros, "values": done.values, "peak_rss_bytes": peak_rss(), "error": null}),
                 Err(error) => json!({"ok": false, "seconds": [], "error": error}),
             }
         };

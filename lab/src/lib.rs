@@ -3,3 +3,4 @@
 pub mod bench;
 pub mod models;
 pub mod oracle;
+pub mod poses;

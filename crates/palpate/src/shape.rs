@@ -12,6 +12,10 @@ use thiserror::Error;
 /// Spacing of points for a field, unless said otherwise [voxels].
 pub const SPACING: f64 = 2.0;
 
+/// Half width of the band of a shape's field, unless said otherwise [voxels]: balls of single clusters are told from the surface by
+/// exact distances.
+pub const BAND: f64 = 5.0;
+
 /// What one rigid object needs to meet others, in its own frame. Clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -24,7 +28,7 @@ pub struct Shape {
 }
 
 /// How a shape is built.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ShapeParams {
     /// Distance between points, α·s of the papers [m]; none: twice the voxel.
     pub spacing: Option<f64>,
@@ -34,6 +38,17 @@ pub struct ShapeParams {
     pub shell: ShellParams,
     /// The tree over them.
     pub tree: TreeParams,
+}
+
+impl Default for ShapeParams {
+    fn default() -> Self {
+        Self {
+            spacing: None,
+            field: FieldParams { band: BAND, exact_background: true, ..Default::default() },
+            shell: ShellParams::default(),
+            tree: TreeParams::default(),
+        }
+    }
 }
 
 /// Why a shape could not be built.
@@ -76,8 +91,7 @@ impl Shape {
         params: &ShapeParams,
         progress: &dyn Progress,
     ) -> Result<Self, ShapeError> {
-        let field = FieldParams { exact_background: true, ..params.field.clone() };
-        let (field, exact) = Field::build_with_exact(&mesh, voxel, &field, progress)?;
+        let (field, exact) = Field::build_with_exact(&mesh, voxel, &params.field, progress)?;
         Self::from_field(mesh, field, exact, params, progress)
     }
 

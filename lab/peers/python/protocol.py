@@ -71,7 +71,7 @@ def peak_rss():
 
 
 def serve(version, jobs):
-    """Answers every line of standard input; `jobs` maps a name to f(request) -> (seconds, count)."""
+    """Answers every line of standard input; `jobs` maps a name to f(request) -> (seconds, count) or a reply's keys."""
     # Libraries print to descriptor 1; replies must be alone there.
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -84,8 +84,10 @@ def serve(version, jobs):
             if job == "hello":
                 reply = {"ok": True, "version": version, "error": None}
             elif job in jobs:
-                seconds, count = jobs[job](request)
-                reply = {"ok": True, "seconds": seconds, "count": int(count), "peak_rss_bytes": peak_rss(), "error": None}
+                done = jobs[job](request)
+                if not isinstance(done, dict):
+                    done = {"seconds": done[0], "count": int(done[1])}
+                reply = {"ok": True, **done, "peak_rss_bytes": peak_rss(), "error": None}
             else:
                 reply = {"ok": False, "seconds": [], "error": f"this peer does not do the job '{job}'"}
         except Exception as error:  # noqa: BLE001 - a peer reports whatever went wrong and goes on

@@ -7,7 +7,7 @@ use super::error::{self, Errors};
 use super::machine::{Machine, Origin};
 use super::peer::{Peer, Reply, Request};
 use super::table::{Report, Row};
-use super::{Options, paper};
+use super::{Options, Work, paper};
 use crate::models::{self, Model, Which};
 use crate::oracle::Oracle;
 use anyhow::Result;
@@ -136,27 +136,6 @@ pub fn run(options: &Options) -> Result<Report> {
         notes,
         pictures,
     })
-}
-
-/// A temporary folder, removed with its handle.
-struct Work(PathBuf);
-
-impl Work {
-    fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("palpate-lab-{}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Self(path))
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 struct Bench<'a> {

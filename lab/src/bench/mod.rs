@@ -1,5 +1,7 @@
 //! Whole-scene benchmarks: ours and the peers in one run, interleaved, each row with its result.
 
+pub mod contact;
+pub mod contact_ours;
 pub mod encodings;
 pub mod error;
 pub mod generation;
@@ -14,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 2] = ["generation", "encodings"];
+pub const NAMES: [&str; 3] = ["generation", "encodings", "contact"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,10 +26,10 @@ pub struct Options {
     /// Print one JSON object instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Folder with bunny.obj and dragon.ply (default: the environment variable PALPATE_MODELS)
+    /// Folder with bunny.obj, dragon.ply, nut-m16-loose.obj and bolt-m16-loose.obj (default: the environment variable PALPATE_MODELS)
     #[arg(long)]
     pub models: Option<PathBuf>,
-    /// Only the bunny and small grids
+    /// Only the bunny, small grids and a fifth of the poses
     #[arg(long)]
     pub quick: bool,
     /// Only rows whose case, metric or peer contains this text
@@ -74,11 +76,33 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let report = match name {
         "generation" => generation::run(options)?,
+        "contact" => contact::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;
     eprintln!("saved {}", saved.display());
     table::print(&if options.json { table::json(&report)? } else { table::text(&report) })
+}
+
+/// A temporary folder, removed with its handle.
+struct Work(PathBuf);
+
+impl Work {
+    fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("palpate-lab-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 fn list() -> String {

@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Peers that have a folder, in the order `--setup` installs them.
-pub const NAMES: [&str; 6] = ["openvdb", "mesh_to_sdf", "parry", "mesh2sdf", "fcpw", "open3d"];
+pub const NAMES: [&str; 9] =
+    ["openvdb", "mesh_to_sdf", "parry", "mesh2sdf", "fcpw", "open3d", "coal", "fcl", "gimpact"];
 
 /// What is said of a peer that cannot be started.
 pub const MISSING: &str = "not installed: run `palpate bench --setup`";
@@ -21,10 +22,20 @@ const PATIENCE_S: u64 = 600;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// `hello`, `build`, `voxelize` or `sample`.
+    /// `hello`, `build`, `voxelize`, `sample` or `pair`.
     pub job: String,
-    /// Raw mesh file.
+    /// Raw mesh file; of a pair mesh A.
     pub mesh: String,
+    /// Raw mesh file of mesh B.
+    pub mesh_b: String,
+    /// Poses `a_from_b` of a pair: a CSV file.
+    pub poses: String,
+    /// Query of a pair: `boolean`, `contacts` or `distance`.
+    pub kind: String,
+    /// What a pair's lengths are multiplied by before the peer sees them; 0 means 1.
+    pub scale: f64,
+    /// When a pair's queries end, done or not [s]; 0 means never.
+    pub limit_s: f64,
     /// Edge length of a cell [m].
     pub voxel: f64,
     /// First node of a dense grid [m].
@@ -59,6 +70,10 @@ pub struct Reply {
     pub count: u64,
     /// High-water mark of the process's resident memory [bytes].
     pub peak_rss_bytes: u64,
+    /// Time of each pose of a pair, the best of its repetitions [µs].
+    pub micros: Vec<f64>,
+    /// What the query gave for each pose of a pair: contacts, or a distance [m].
+    pub values: Vec<f64>,
     /// Named parts of the best repetition [s]; our own engine only.
     pub stages: std::collections::BTreeMap<String, f64>,
     /// What went wrong.

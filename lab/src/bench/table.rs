@@ -73,8 +73,44 @@ pub struct Row {
     pub seconds_ours: Vec<f64>,
     /// All the peer's runs [s].
     pub seconds_theirs: Vec<f64>,
-    /// Why a number is missing.
+    /// Our times of single queries.
+    pub times_ours: Option<Times>,
+    /// The peer's times of single queries.
+    pub times_theirs: Option<Times>,
+    /// Why a number is missing, or what it must be read with.
     pub note: Option<String>,
+}
+
+/// Times of many queries of one kind [s].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// How many there were.
+    pub queries: usize,
+    /// The middle one; of an even number the lower.
+    pub median: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The smallest time that 99.9 % of them do not exceed.
+    pub p999: f64,
+    /// What lengths were multiplied by for them.
+    pub scale: f64,
+}
+
+impl Times {
+    /// Of times in microseconds; none for none.
+    pub fn of_micros(micros: &[f64], scale: f64) -> Option<Self> {
+        let mut sorted: Vec<f64> = micros.iter().map(|us| us * 1e-6).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let n = sorted.len();
+        let last = n.checked_sub(1)?;
+        Some(Self {
+            queries: n,
+            median: sorted[last / 2],
+            mean: sorted.iter().sum::<f64>() / n as f64,
+            p999: sorted[(n * 999).div_ceil(1000).max(1) - 1],
+            scale,
+        })
+    }
 }
 
 impl Row {
@@ -187,6 +223,7 @@ fn three(e: &Errors) -> String {
 
 fn quantity(value: f64, unit: &str) -> String {
     match unit {
+        "s" if value < 1e-3 => format!("{:.1} µs", value * 1e6),
         "s" if value < 1.0 => format!("{:.1} ms", value * 1e3),
         "s" => format!("{value:.2} s"),
         _ if value >= 1e6 => format!("{:.1} M{unit}", value / 1e6),
@@ -269,5 +306,15 @@ mod tests {
         assert_eq!(row("1/s", Some(8.0), Some(4.0)).ratio, Some(2.0));
         assert_eq!(row("s", Some(0.5), None).ratio, None);
         assert_eq!(row("s", Some(0.0), Some(1.0)).ratio, None);
+    }
+
+    #[test]
+    fn times_of_one_to_two_thousand() {
+        let micros: Vec<f64> = (1..=2000).rev().map(f64::from).collect();
+        let times = Times::of_micros(&micros, 1.0).unwrap();
+        assert_eq!((times.queries, times.median, times.p999), (2000, 1000.0 * 1e-6, 1998.0 * 1e-6));
+        assert!((times.mean - 1000.5e-6).abs() < 1e-12);
+        assert_eq!(Times::of_micros(&[], 1.0), None);
+        assert_eq!(Times::of_micros(&[3.0], 1.0).map(|t| t.p999), Some(3.0 * 1e-6));
     }
 }

@@ -21,13 +21,17 @@ pub struct Model {
     pub caps: usize,
 }
 
-/// Which of the two standard shapes.
+/// Which of the standard shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// 69,451 triangles, 5 holes; without a models folder a bumpy sphere of about as many.
     Bunny,
     /// 871,414 triangles; without a models folder a torus knot of about as many.
     Dragon,
+    /// An M16 nut of 15,080 triangles; without a models folder a generated one.
+    Nut,
+    /// Its bolt of 25,668 triangles; without a models folder a generated one.
+    Bolt,
 }
 
 impl Which {
@@ -36,6 +40,8 @@ impl Which {
         match self {
             Self::Bunny => "bunny",
             Self::Dragon => "dragon",
+            Self::Nut => "nut",
+            Self::Bolt => "bolt",
         }
     }
 }
@@ -70,6 +76,10 @@ pub fn open(which: Which, folder: Option<&Path>) -> Result<Model> {
     let (name, mesh) = match (folder, which) {
         (Some(folder), Which::Bunny) => ("bunny".into(), load(&folder.join("bunny.obj"))?),
         (Some(folder), Which::Dragon) => ("dragon".into(), load(&folder.join("dragon.ply"))?),
+        (Some(folder), Which::Nut) => ("nut".into(), load(&folder.join("nut-m16-loose.obj"))?),
+        (Some(folder), Which::Bolt) => ("bolt".into(), load(&folder.join("bolt-m16-loose.obj"))?),
+        (None, Which::Nut) => ("nut".into(), samples::nut_and_bolt(samples::NUT_AND_BOLT_FINENESS).1),
+        (None, Which::Bolt) => ("bolt".into(), samples::nut_and_bolt(samples::NUT_AND_BOLT_FINENESS).0),
         (None, Which::Bunny) => ("bumpy-sphere".into(), samples::bumpy_sphere(0.05, 0.005, 6, 6, 1)),
         (None, Which::Dragon) => {
             ("torus-knot".into(), samples::torus_knot(2, 3, 0.06, 0.02, 0.012, 3600, 121))

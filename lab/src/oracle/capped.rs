@@ -1,6 +1,6 @@
 //! The referee for meshes with holes: it closes them as the field does.
 
-use super::{Oracle, OracleError};
+use super::{Oracle, OracleError, PairOracle};
 use palpate::Mesh;
 use palpate::mesh::{CapParams, cap_holes};
 
@@ -12,5 +12,12 @@ impl Oracle {
             &[mesh.positions(), &caps.positions].concat(),
             &[mesh.triangles(), &caps.triangles].concat(),
         )
+    }
+}
+
+impl PairOracle {
+    /// Exact answers about two meshes with the caps that `Field::build` adds: see [`Oracle::capped`].
+    pub fn capped(a: &Mesh, b: &Mesh) -> Result<Self, OracleError> {
+        Ok(Self::of(Oracle::capped(a)?, Oracle::capped(b)?))
     }
 }

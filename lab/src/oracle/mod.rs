@@ -2,14 +2,19 @@
 //!
 //! Trusted because each fast answer is compared here with a plain loop over all triangles.
 
+mod boxes;
 mod capped;
 mod closest;
+mod exact;
+mod pair;
 mod points;
 mod stats;
 mod tree;
+mod tri_tri;
 mod winding;
 
 pub use closest::Closest;
+pub use pair::{PairOracle, Relation, Separation};
 pub use points::{Random, points_in_box};
 pub use stats::ErrorStats;
 

@@ -64,7 +64,7 @@ impl Tree {
 }
 
 /// For each vertex the first one at the same position, so that borders cancel where vertices are repeated.
-fn same_position(positions: &[DVec3]) -> Vec<u32> {
+pub(super) fn same_position(positions: &[DVec3]) -> Vec<u32> {
     // Adding 0 makes -0 and 0 the same bits.
     let bits = |v: u32| (positions[v as usize] + DVec3::ZERO).to_array().map(f64::to_bits);
     let mut sorted: Vec<u32> = (0..positions.len() as u32).collect();

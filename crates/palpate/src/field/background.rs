@@ -3,6 +3,13 @@
 //! Based on: Danielsson, Euclidean distance mapping, 1980 [danielsson80] (vector propagation by sweeps).
 //! Differs: nodes hand on points of the mesh, and look for a nearer one among the triangles around it; a lower bound
 //! from blocks that hold the surface says how far each can be off.
+//!
+//! What exact nodes promise between them: let p have the distance D > 0 to its closest point s, n the direction from s to p,
+//! and xᵢ = p + δᵢ the eight nodes around p, h apart, with trilinear weights wᵢ. Then Σ wᵢ·δᵢ = 0, and
+//! Σ wᵢ·|δᵢ|² = a² = Σ over axes of h²·t·(1 − t) <= 3·h²/4. As s is a point of the surface, each node's distance is at most
+//! |xᵢ − s|, and |xᵢ − s|² = D² + 2·D·n·δᵢ + |δᵢ|². The mean of the squares is D² + a², so for the interpolated value f,
+//! a mean, f² <= Σ wᵢ·D²(xᵢ) <= D² + a². Hence D >= √(f² − a²), which is at least f − a, and f exceeds D by at most
+//! a²/(2·D) <= 3·h²/(8·D): little, far from the surface. [`super::far`] makes bounds of this.
 
 use super::brick::Refined;
 use super::bvh::Bvh;

@@ -150,6 +150,8 @@ pub(crate) struct Precise<'a> {
     pub(crate) point: DVec3,
     /// Rounding of coordinates, as a distance that excludes nothing nearer.
     pub(crate) slack: f64,
+    /// How much nearer than `best` the truth may stay [voxels]; 0: not at all.
+    pub(crate) give: f64,
 }
 
 /// Relative part of the slack: f32 differences of coordinates, and what follows from them for a triangle's plane.
@@ -174,8 +176,8 @@ impl Precise<'_> {
         if self.best > 1e36 {
             return f32::INFINITY;
         }
-        let d = self.best.sqrt() * (1.0 + RELATIVE_SLACK) + self.slack;
-        (d * d) as f32
+        let d = self.best.sqrt() * (1.0 + RELATIVE_SLACK) + self.slack - self.give;
+        if d > 0.0 { (d * d) as f32 } else { 0.0 }
     }
 
     /// Searches the whole tree.
@@ -218,17 +220,17 @@ fn descend_precise_kernel<L: Lanes>(bvh: &Bvh, search: &mut Precise<'_>) {
                 }
             }
         } else {
-            let from = top;
-            while live != 0 {
-                let lane = live.trailing_zeros() as usize;
-                live &= live - 1;
-                let entry = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
-                let mut at = top;
-                while at > from && stack[at - 1].2 < entry.2 {
-                    stack[at] = stack[at - 1];
-                    at -= 1;
+            // The nearest last, to be taken next. The others in any order: most are excluded by then.
+            if live != 0 {
+                let first = nearest(&distances, live);
+                live &= !(1 << first);
+                while live != 0 {
+                    let lane = live.trailing_zeros() as usize;
+                    live &= live - 1;
+                    stack[top] = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
+                    top += 1;
                 }
-                stack[at] = entry;
+                stack[top] = (level - 1, index * WIDTH as u32 + first as u32, distances[first]);
                 top += 1;
             }
         }
@@ -333,17 +335,17 @@ fn descend_kernel<L: Lanes>(bvh: &Bvh, search: &mut Search) {
             }
         } else {
             // Farthest pushed first, so that the nearest is popped next.
-            let from = top;
-            while live != 0 {
-                let lane = live.trailing_zeros() as usize;
-                live &= live - 1;
-                let entry = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
-                let mut at = top;
-                while at > from && stack[at - 1].2 < entry.2 {
-                    stack[at] = stack[at - 1];
-                    at -= 1;
+            // The nearest last, to be taken next. The others in any order: most are excluded by then.
+            if live != 0 {
+                let first = nearest(&distances, live);
+                live &= !(1 << first);
+                while live != 0 {
+                    let lane = live.trailing_zeros() as usize;
+                    live &= live - 1;
+                    stack[top] = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
+                    top += 1;
                 }
-                stack[at] = entry;
+                stack[top] = (level - 1, index * WIDTH as u32 + first as u32, distances[first]);
                 top += 1;
             }
         }

@@ -84,7 +84,8 @@ impl Exact {
     /// search shorter if it is near.
     ///
     /// The distance is that of the best triangle in f64; from more than 30,000 times the surface's size away it is
-    /// within 1e-9 of itself. A point that is not finite gives NaN. About 0.3 µs with a good guess, 0.6 µs without; no allocation.
+    /// within 1e-9 of itself. A point that is not finite gives NaN. For 70,000 triangles and points in no order, about 0.8 µs
+    /// near the surface with a good guess and 2 µs without, twice that from far away; no allocation.
     pub fn closest(&self, p: DVec3, guess: Option<u32>) -> Closest {
         self.search(p, guess, f64::INFINITY).unwrap_or(Closest {
             point: DVec3::NAN,
@@ -121,8 +122,20 @@ impl Exact {
             return self.outer(p, guess, limit);
         }
         let limit = limit / self.voxel;
-        let (triangle, point, squared) = self.find(u, guess, limit * limit)?;
+        let (triangle, point, squared) = self.find(u, guess, limit * limit, 0.0)?;
         self.answer(triangle, point, squared.sqrt() * self.voxel)
+    }
+
+    /// A lower bound of the distance of `p` [m], at most `give` [m] below it, and a triangle that near. `p` is less than 30,000
+    /// times the surface's size away. Several times quicker than the exact distance, from far away.
+    pub(crate) fn nearly(&self, p: DVec3, guess: Option<u32>, give: f64) -> (f64, u32) {
+        let (u, give) = ((p - self.origin) / self.voxel, give / self.voxel);
+        self.find(u, guess, f64::INFINITY, give).map_or((0.0, 0), |(t, _, squared)| {
+            (
+                (squared.sqrt() - give).max(0.0) * self.voxel,
+                self.original.get(t as usize).copied().unwrap_or(0),
+            )
+        })
     }
 
     fn answer(&self, triangle: u32, point: DVec3, distance: f64) -> Option<Closest> {
@@ -132,7 +145,7 @@ impl Exact {
 
     /// The search in grid units: triangle in the order of the tree, point and squared distance.
     #[inline]
-    fn find(&self, u: DVec3, guess: Option<u32>, limit: f64) -> Option<(u32, DVec3, f64)> {
+    fn find(&self, u: DVec3, guess: Option<u32>, limit: f64, give: f64) -> Option<(u32, DVec3, f64)> {
         let mut search = Precise {
             positions: &self.positions,
             triangles: &self.triangles,
@@ -141,6 +154,7 @@ impl Exact {
             triangle: u32::MAX,
             point: DVec3::ZERO,
             slack: self.slack,
+            give,
         };
         if let Some(place) = guess.and_then(|g| self.place.get(g as usize)) {
             search.offer(*place);
@@ -160,7 +174,7 @@ impl Exact {
         let scale = (p - middle).abs().max_element().max(f64::MIN_POSITIVE);
         let way = ((p - middle) / scale).normalize_or_zero();
         let u = self.middle + way * (FARTHEST * self.radius.max(1.0));
-        let (triangle, point, _) = self.find(u, guess, f64::INFINITY)?;
+        let (triangle, point, _) = self.find(u, guess, f64::INFINITY, 0.0)?;
         let q = self.origin + point * self.voxel;
         let distance = ((p - q) / scale).length() * scale;
         if distance < limit { self.answer(triangle, point, distance) } else { None }

@@ -76,6 +76,75 @@ pub(crate) fn of_cell(v: &[f32; 8]) -> f32 {
 mod tests {
     use super::*;
     use crate::field::brick::NODES;
+    use crate::field::scan::BRICK;
+    use crate::field::{Encoding, Field, FieldParams};
+    use crate::mesh::{Mesh, samples};
+    use glam::DVec3;
+
+    /// No two samples differ by more than the constant allows, from a millionth of a voxel to many voxels apart, in every
+    /// encoding, around seams and outside the box. Where cells meet, values are rounded on either side for themselves.
+    #[test]
+    fn samples_are_lipschitz_at_every_scale() {
+        let layered = Encoding::Layered;
+        let scaled = Encoding::Scaled { precision: None };
+        for (name, encoding, exact_bricks) in [
+            ("gear", Encoding::Float, false),
+            ("gear", scaled, true),
+            ("torus", Encoding::Float, true),
+            ("torus", layered, false),
+            ("cube-missing-face", scaled, false),
+            ("bolt", Encoding::Float, false),
+        ] {
+            let mesh = Mesh::new(samples::by_name(name).expect("a sample"), &Default::default()).unwrap();
+            let h = mesh.aabb().extent().max_element() / 100.0;
+            let params = FieldParams { encoding, exact_bricks, ..Default::default() };
+            let field = Field::build(&mesh, h, &params).unwrap();
+            let (l, aabb) = (*field.lattice(), field.lattice().aabb());
+            let [nx, ny, nz] = l.cells.map(i64::from);
+            let open = |c: [i64; 3]| {
+                let inside = c.iter().zip([nx, ny, nz]).all(|(c, n)| (0..n).contains(c));
+                inside && field.directory[((c[2] * ny + c[1]) * nx + c[0]) as usize] < 0
+            };
+            let mut state = 23u64;
+            let mut random = move || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (state >> 11) as f64 / (1u64 << 53) as f64
+            };
+            let constant = field.report().lipschitz.max(1.0);
+            let jump = 2.0 * field.values.error() + 1e-6 * aabb.extent().max_element();
+            let (mut seams, mut outside, mut used, tries) = (0, 0, 0.0f64, 60_000);
+            for n in 0..tries {
+                let f = DVec3::new(random(), random(), random());
+                let mut p = aabb.min + aabb.extent() * if n % 3 == 0 { f * 2.0 - 0.5 } else { f };
+                if n % 3 == 1 {
+                    // To within a voxel of the face below it along one axis.
+                    let axis = n / 3 % 3;
+                    let cell = 8.0 * h;
+                    let below = ((p[axis] - aabb.min[axis]) / cell).floor() * cell;
+                    p[axis] = aabb.min[axis] + below + 2.0 * (random() - 0.5) * h;
+                    let c = ((p - aabb.min) / cell).floor().to_array().map(|c| c as i64);
+                    let near = [-1, 0, 1].map(|o| {
+                        let mut c = c;
+                        c[axis] += o;
+                        open(c)
+                    });
+                    seams += usize::from(near.contains(&true) && near.contains(&false));
+                }
+                let way = DVec3::new(random() - 0.5, random() - 0.5, random() - 0.5).normalize_or(DVec3::X);
+                let q = p + way * h * 10f64.powf(7.5 * random() - 6.0);
+                let difference = (field.sample(p).distance - field.sample(q).distance).abs();
+                let cell = |p: DVec3| ((p - aabb.min) / (BRICK as f64 * h)).floor();
+                let slack = if cell(p) == cell(q) { 1e-12 * aabb.extent().max_element() } else { jump };
+                let limit = constant * p.distance(q) * (1.0 + 1e-9) + slack;
+                assert!(difference <= limit, "{name} {encoding:?}: {difference} from {p} to {q}");
+                outside += usize::from(p.clamp(aabb.min, aabb.max) != p);
+                used = used.max((difference - slack) / p.distance(q));
+            }
+            assert!(seams * 20 > tries, "{name}: only {seams} pairs near seams");
+            assert!(outside * 10 > tries, "{name}: only {outside} pairs outside");
+            assert!(used > 0.4 * constant, "{name} {encoding:?}: {used} of {constant} seen");
+        }
+    }
 
     /// SIMD and scalar give the same bits, and the value is the steepest corner of all voxels, each taken as a cell.
     #[test]

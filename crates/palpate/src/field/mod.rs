@@ -77,7 +77,7 @@ pub struct FieldParams {
     /// Make every node of the background exact, for lower bounds that are tight far from the surface. Without it those
     /// that no brick touches are propagated, a little quicker.
     pub exact_background: bool,
-    /// Make the nodes of bricks outside the band exact: tighter, less steep, and several times the time of the build.
+    /// Make the nodes of bricks outside the band exact within a tenth of a voxel: tighter, less steep, and slower to build.
     /// Without it they are propagated from the band.
     pub exact_bricks: bool,
     /// Close the holes of open components, so that the field is continuous there.
@@ -152,7 +152,9 @@ pub struct FieldReport {
     /// The same for the nodes of bricks [m], except those on a face beside a cell without a brick: they interpolate between
     /// background nodes.
     pub excess_bricks: f64,
-    /// Lipschitz constant of the sampled function inside the box [1].
+    /// Lipschitz constant of the sampled function inside the box [1]: the steepest it is anywhere. Outside it is this or 1. Where
+    /// a cell with a brick meets one without, stored values are rounded on either side for themselves: with an
+    /// encoding other than `Float` two samples may differ by one step more.
     pub lipschitz: f64,
     /// Box of the surface itself, caps included [m].
     pub surface: Aabb,
@@ -174,11 +176,6 @@ impl Field {
     /// What was built, and how far it can be trusted.
     pub fn report(&self) -> &FieldReport {
         &self.report
-    }
-
-    #[doc(hidden)]
-    pub fn refined_cells(&self) -> Vec<bool> {
-        self.directory.iter().map(|d| *d >= 0).collect()
     }
 
     /// How values are stored.

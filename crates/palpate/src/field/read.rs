@@ -207,8 +207,64 @@ pub(crate) fn distance<L: Lanes, T: Stored>(
     i: usize,
     outside: bool,
 ) -> L {
-    let d = interpolate::<L, T>(view, group, i);
-    if outside { extend::<L, T>(view, group, i, d) } else { d }
+    around::<L, T>(group, i).distance(view, group, i, outside)
+}
+
+/// The nodes around the points of a block, and where the points are between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around<L> {
+    /// Lower and upper x of the four rows, as [`Group::rows`] has them.
+    rows: [(L, L); 4],
+    fraction: [L; 3],
+}
+
+/// What is around the points of block `i`.
+#[inline(always)]
+pub(crate) fn around<L: Lanes, T: Stored>(group: &Group<'_, T>, i: usize) -> Around<L> {
+    let f = &group.fraction;
+    Around {
+        rows: [
+            T::pairs::<L>(&group.rows, 4 * i),
+            T::pairs::<L>(&group.rows, 4 * i + 1),
+            T::pairs::<L>(&group.rows, 4 * i + 2),
+            T::pairs::<L>(&group.rows, 4 * i + 3),
+        ],
+        fraction: [L::load(&f[0].0[i]), L::load(&f[1].0[i]), L::load(&f[2].0[i])],
+    }
+}
+
+impl<L: Lanes> Around<L> {
+    /// The values on the four rows at the points' x.
+    #[inline(always)]
+    fn at_x(&self) -> [L; 4] {
+        let (r, x) = (&self.rows, self.fraction[0]);
+        [lerp(r[0].0, r[0].1, x), lerp(r[1].0, r[1].1, x), lerp(r[2].0, r[2].1, x), lerp(r[3].0, r[3].1, x)]
+    }
+
+    /// Distances [m]; `outside` says whether some point may be outside the box.
+    #[inline(always)]
+    pub(crate) fn distance<T: Stored>(
+        &self,
+        view: &View<'_, T>,
+        group: &Group<'_, T>,
+        i: usize,
+        outside: bool,
+    ) -> L {
+        let [_, y, z] = self.fraction;
+        let [a, b, c, d] = self.at_x();
+        let d = T::metres(lerp(lerp(a, b, y), lerp(c, d, y), z), view.scale);
+        if outside { extend::<L, T>(view, group, i, d) } else { d }
+    }
+
+    /// The direction in which the distance grows fastest, not unit.
+    #[inline(always)]
+    pub(crate) fn gradient(&self) -> [L; 3] {
+        let ([_, y, z], r) = (self.fraction, &self.rows);
+        let [a, b, c, d] = self.at_x();
+        let low = lerp(r[0].1.sub(r[0].0), r[1].1.sub(r[1].0), y);
+        let high = lerp(r[2].1.sub(r[2].0), r[3].1.sub(r[3].0), y);
+        [lerp(low, high, z), lerp(b.sub(a), d.sub(c), z), lerp(c.sub(a), d.sub(b), y)]
+    }
 }
 
 /// Whether the points seem to be in no order, judged by the first and last of eight. Asking for the nodes of those in
@@ -282,32 +338,6 @@ fn brick_node<L: Lanes, T>(group: &mut Group<'_, T>, axis: usize, i: usize, coar
     node
 }
 
-/// The values [m].
-#[inline(always)]
-fn interpolate<L: Lanes, T: Stored>(view: &View<'_, T>, group: &Group<'_, T>, i: usize) -> L {
-    let f = &group.fraction;
-    let [fx, fy, fz] = [L::load(&f[0].0[i]), L::load(&f[1].0[i]), L::load(&f[2].0[i])];
-    let low = lerp(row(group, 4 * i, fx), row(group, 4 * i + 1, fx), fy);
-    let high = lerp(row(group, 4 * i + 2, fx), row(group, 4 * i + 3, fx), fy);
-    T::metres(lerp(low, high, fz), view.scale)
-}
-
-/// The direction in which the distance grows fastest at the points of block `i`, not unit.
-#[inline(always)]
-pub(crate) fn gradient<L: Lanes, T: Stored>(group: &Group<'_, T>, i: usize) -> [L; 3] {
-    let f = &group.fraction;
-    let [fx, fy, fz] = [L::load(&f[0].0[i]), L::load(&f[1].0[i]), L::load(&f[2].0[i])];
-    let (a0, a1) = T::pairs::<L>(&group.rows, 4 * i);
-    let (b0, b1) = T::pairs::<L>(&group.rows, 4 * i + 1);
-    let (c0, c1) = T::pairs::<L>(&group.rows, 4 * i + 2);
-    let (d0, d1) = T::pairs::<L>(&group.rows, 4 * i + 3);
-    let x = lerp(lerp(a1.sub(a0), b1.sub(b0), fy), lerp(c1.sub(c0), d1.sub(d0), fy), fz);
-    let (a, b, c, d) = (lerp(a0, a1, fx), lerp(b0, b1, fx), lerp(c0, c1, fx), lerp(d0, d1, fx));
-    let y = lerp(b.sub(a), d.sub(c), fz);
-    let z = lerp(c.sub(a), d.sub(b), fy);
-    [x, y, z]
-}
-
 /// Distances of block `i` from the values `d` at the box. See the head of `sample.rs`.
 #[inline(always)]
 fn extend<L: Lanes, T>(view: &View<'_, T>, group: &Group<'_, T>, i: usize, d: L) -> L {
@@ -330,13 +360,6 @@ fn extend<L: Lanes, T>(view: &View<'_, T>, group: &Group<'_, T>, i: usize, d: L)
 #[inline(always)]
 fn lerp<L: Lanes>(a: L, b: L, k: L) -> L {
     a.add(k.mul(b.sub(a)))
-}
-
-/// The value between two neighbouring nodes along x.
-#[inline(always)]
-fn row<L: Lanes, T: Stored>(group: &Group<'_, T>, row: usize, fx: L) -> L {
-    let (a, b) = T::pairs::<L>(&group.rows, row);
-    lerp(a, b, fx)
 }
 
 #[cfg(test)]

@@ -5,17 +5,18 @@ use crate::simd::{LANES, Lanes, dispatch};
 
 dispatch! {
     /// Lowers the squared distances `best` of eight nodes, x to x + 7 at y and z, to those of the closest triangles, where these
-    /// are nearer [voxels²]. Exact up to f32 rounding. A negative one is left as it is.
+    /// are nearer [voxels²], until none can be nearer by more than `give` [voxels]. A negative one is left as it is.
     pub(crate) fn closest_of_row / closest_of_row_plain =
-        row_kernel(bvh: &Bvh, at: [f32; 3], best: &mut [f32; LANES])
+        row_kernel(bvh: &Bvh, at: [f32; 3], give: f32, best: &mut [f32; LANES])
 }
 
 #[inline(always)]
-fn row_kernel<L: Lanes>(bvh: &Bvh, at: [f32; 3], best: &mut [f32; LANES]) {
+fn row_kernel<L: Lanes>(bvh: &Bvh, at: [f32; 3], give: f32, best: &mut [f32; LANES]) {
     const X: [f32; LANES] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
     let p = [L::splat(at[0]).add(L::load(&X)), L::splat(at[1]), L::splat(at[2])];
     let mut found = L::load(best);
-    let mut limit = most(found);
+    let mut wanted = less(found, give);
+    let mut limit = most(wanted);
     let mut stack = [(0u8, 0u32, 0.0f32); STACK];
     stack[0] = ((bvh.levels.len() - 1) as u8, 0, 0.0);
     let mut top = 1;
@@ -37,9 +38,10 @@ fn row_kernel<L: Lanes>(bvh: &Bvh, at: [f32; 3], best: &mut [f32; LANES]) {
                 if distances[lane] >= limit {
                     break;
                 }
-                if discs.is_none_or(|d| L::bits(disc::<L>(d, lane, p).lt(found)) != 0) {
+                if discs.is_none_or(|d| L::bits(disc::<L>(d, lane, p).lt(wanted)) != 0) {
                     found = block::<L>(&bvh.blocks[index as usize * WIDTH + lane], p, found);
-                    limit = most(found);
+                    wanted = less(found, give);
+                    limit = most(wanted);
                 }
             }
         } else {
@@ -47,7 +49,7 @@ fn row_kernel<L: Lanes>(bvh: &Bvh, at: [f32; 3], best: &mut [f32; LANES]) {
             while live != 0 {
                 let lane = live.trailing_zeros() as usize;
                 live &= live - 1;
-                if discs.is_some_and(|d| L::bits(disc::<L>(d, lane, p).lt(found)) == 0) {
+                if discs.is_some_and(|d| L::bits(disc::<L>(d, lane, p).lt(wanted)) == 0) {
                     continue;
                 }
                 let entry = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
@@ -62,6 +64,14 @@ fn row_kernel<L: Lanes>(bvh: &Bvh, at: [f32; 3], best: &mut [f32; LANES]) {
         }
     }
     found.store(best);
+}
+
+/// The squares of distances less `give`; negative where these are.
+#[inline(always)]
+fn less<L: Lanes>(squared: L, give: f32) -> L {
+    let zero = L::splat(0.0);
+    let d = squared.max(zero).sqrt().sub(L::splat(give)).max(zero);
+    L::select(squared.lt(zero), squared, d.mul(d))
 }
 
 /// Squared gaps between the row and eight boxes; +∞ for empty ones.

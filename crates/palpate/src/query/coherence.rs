@@ -19,7 +19,7 @@ pub(crate) struct Coherence {
     frame: Option<Frame>,
     level: usize,
     runs: Vec<Run>,
-    /// How far the sampled function may have changed at the points before it must be found anew [m].
+    /// How far points may move before it must be found anew [m].
     guard: f32,
 }
 
@@ -39,11 +39,11 @@ impl Coherence {
             core::ptr::from_ref(side.tree).addr(),
             reach.margin.to_bits(),
         );
-        let moved = self.frame.map(|f| moved(&f, frame, side.tree.reach()) * f64::from(reach.slope));
+        let moved = self.frame.map(|f| moved(&f, frame, side.tree.reach()));
         if self.key != key || moved.is_none_or(|m| !(m < f64::from(self.guard))) {
             let level = side.tree.levels.iter().rposition(|l| l.len() <= NODES).unwrap_or(0);
             let guard = side.tree.levels.get(level).map_or(0.0, |l| l.largest * GUARD);
-            let wide = Reach { margin: reach.margin + guard, ..reach };
+            let wide = reach.guarded(guard);
             runs.clear();
             runs.push([0, side.tree.nodes(0) as u32]);
             for l in 0..level {

@@ -10,7 +10,7 @@ use crate::field::Field;
 use crate::field::encode::Values;
 use crate::field::read::{self, BLOCKS, Group, Stored, View};
 use crate::simd::{LANES, Lanes, dispatch};
-use crate::tree::Tree;
+use crate::tree::{Level, Tree};
 
 /// What is sought, and what was found.
 pub(crate) struct Least<'a> {
@@ -28,7 +28,8 @@ pub(crate) struct Least<'a> {
     pub(crate) stack: &'a mut Vec<Open>,
 }
 
-/// A node still to be opened: level, place, lower bound of its points' distances.
+/// A node still to be opened: level, place, and a number by which the most promising one is found: for [`least`] the distance at
+/// its centre less its radius, for `near` a lower bound of its points' distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     pub(crate) level: u32,
@@ -74,10 +75,11 @@ fn least_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, s: &mut Least<'_>) {
     let mut blocks = [(0u32, 0u32); BLOCKS];
     let last = s.tree.levels.len() - 1;
     while let Some(open) = s.stack.pop() {
-        if open.bound >= s.best {
+        let level = &s.tree.levels[open.level as usize];
+        // The best may have come down since.
+        if open.level > 0 && !still_open::<L>(s, level, &open) {
             continue;
         }
-        let level = &s.tree.levels[open.level as usize];
         let [mut at, end] = match level.first[open.node as usize..] {
             [from, to, ..] => [from, to],
             _ => continue,
@@ -102,6 +104,14 @@ fn least_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, s: &mut Least<'_>) {
             }
         }
     }
+}
+
+/// Whether a node of the stack may hold a point below the best.
+#[inline(always)]
+fn still_open<L: Lanes>(s: &Least<'_>, level: &Level, open: &Open) -> bool {
+    let radius = level.radius[open.node as usize];
+    let limit = s.reach.at(s.best).limit(L::splat(radius));
+    L::bits(limit.ge(L::splat(open.bound + radius))) & 1 == 1
 }
 
 /// Offers the points of blocks.
@@ -160,8 +170,9 @@ fn nodes<L: Lanes, T: Stored>(
     for i in 0..n {
         let (at, live) = blocks[i];
         let d = read::distance::<L, T>(view, group, i, outside);
-        let bound = d.sub(s.reach.limit(lanes_at::<L>(&nodes.radius, at)));
-        let mut open = L::bits(bound.lt(L::splat(s.best))) & live;
+        let radius = lanes_at::<L>(&nodes.radius, at);
+        let bound = d.sub(radius);
+        let mut open = L::bits(s.reach.at(s.best).limit(radius).ge(d)) & live;
         let mut bounds = [0.0; LANES];
         bound.store(&mut bounds);
         while open != 0 {

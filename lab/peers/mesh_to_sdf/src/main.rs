@@ -41,5 +41,5 @@ fn build(mesh: &Mesh, request: &Request) -> Result<Done, String> {
         let at = |p| sample_dense(values, origin, h, dims, p);
         write_distances(out, &read_points(points)?.into_iter().map(at).collect::<Vec<f32>>())?;
     }
-    Ok(Done { seconds, count: dims.iter().product() })
+    Ok(Done { seconds, count: dims.iter().product(), ..Default::default() })
 }

@@ -1,19 +1,27 @@
-//! parry3d as a peer: surface voxels, and signed distance of points to a mesh. One thread, f32.
+//! parry3d as a peer: surface voxels, signed distance of points to a mesh, and two meshes. One thread, f32.
 //!
-//! Timed: `VoxelSet::with_voxel_size` alone; `project_local_point` of all points (the mesh's tree is built before).
+//! Timed: `VoxelSet::with_voxel_size` alone; `project_local_point` of all points (the mesh's tree is built before);
+//! for two meshes `intersection_test`, `contact_manifolds` without what an earlier call kept, and `distance`.
 #[path = "../../protocol.rs"]
 mod protocol;
 
-use parry3d::math::Vector;
-use parry3d::query::PointQuery;
+use parry3d::math::{Pose, Rotation, Vector};
+use parry3d::query::{
+    ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, PointQuery, QueryDispatcher,
+};
 use parry3d::shape::{TriMesh, TriMeshFlags};
 use parry3d::transformation::voxelization::{FillMode, VoxelSet};
-use protocol::{Done, Mesh, Request, read_points, serve, timed, write_distances};
+use protocol::{Done, Mesh, Request, answer_pair, read_points, serve, timed, write_distances};
+use std::time::Instant;
 
 fn main() {
     let mut mesh = Mesh::default();
     let mut shape = None;
+    let mut pairs = Vec::new();
     serve("0.31", |request| {
+        if request.text("job") == "pair" {
+            return pair(&mut pairs, request);
+        }
         if mesh.load(request.text("mesh"))? {
             shape = None;
         }
@@ -45,7 +53,7 @@ fn voxelize(mesh: &Mesh, request: &Request) -> Result<Done, String> {
     let fill = FillMode::SurfaceOnly;
     let (seconds, set) =
         timed(request, || VoxelSet::with_voxel_size(&points, &mesh.triangles, h, fill, false));
-    Ok(Done { seconds, count: set.map_or(0, |s| s.len()) })
+    Ok(Done { seconds, count: set.map_or(0, |s| s.len()), ..Default::default() })
 }
 
 fn sample(shape: &TriMesh, request: &Request) -> Result<Done, String> {
@@ -62,5 +70,67 @@ fn sample(shape: &TriMesh, request: &Request) -> Result<Done, String> {
     {
         write_distances(out, distances)?;
     }
-    Ok(Done { seconds, count: points.len() })
+    Ok(Done { seconds, count: points.len(), ..Default::default() })
+}
+
+/// A mesh at a scale, and the seconds it took to build.
+struct Scaled {
+    path: String,
+    scale: f64,
+    shape: TriMesh,
+    seconds: f64,
+}
+
+/// Where the mesh is in `built`, which gets it if it lacks it.
+fn scaled(built: &mut Vec<Scaled>, path: &str, scale: f64) -> Result<usize, String> {
+    if let Some(at) = built.iter().position(|s| s.path == path && s.scale == scale) {
+        return Ok(at);
+    }
+    let mut mesh = Mesh::default();
+    mesh.load(path)?;
+    let points = vectors(&mesh).into_iter().map(|p| p * scale as f32).collect();
+    let start = Instant::now();
+    let shape = TriMesh::new(points, mesh.triangles).map_err(|e| format!("parry refuses the mesh: {e}"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    built.push(Scaled { path: path.to_owned(), scale, shape, seconds });
+    Ok(built.len() - 1)
+}
+
+fn pair(built: &mut Vec<Scaled>, request: &Request) -> Result<Done, String> {
+    let scale = request.number("scale", 1.0);
+    let a = scaled(built, request.text("mesh"), scale)?;
+    let b = scaled(built, request.text("mesh_b"), scale)?;
+    let (a, b) = (&built[a], &built[b]);
+    let place = |p: &[f64; 7]| {
+        let translation = Vector::new((scale * p[0]) as f32, (scale * p[1]) as f32, (scale * p[2]) as f32);
+        let rotation = Rotation::from_xyzw(p[3] as f32, p[4] as f32, p[5] as f32, p[6] as f32);
+        Pose::from_parts(translation, rotation)
+    };
+    let says = |e: parry3d::query::Unsupported| e.to_string();
+    let kind = request.text("kind").to_owned();
+    let mut manifolds: Vec<ContactManifold<(), ()>> = Vec::new();
+    answer_pair(request, a.seconds + b.seconds, |pose| {
+        let pose = place(pose);
+        match kind.as_str() {
+            "boolean" => {
+                let found = DefaultQueryDispatcher.intersection_test(&pose, &a.shape, &b.shape).map_err(says)?;
+                Ok(f64::from(u8::from(found.intersecting)))
+            }
+            "contacts" => {
+                manifolds.clear();
+                let workspace = &mut None;
+                let dispatcher = DefaultQueryDispatcher;
+                let done =
+                    dispatcher.contact_manifolds(&pose, &a.shape, &b.shape, 0.0, &mut manifolds, workspace);
+                done.map_err(says)?;
+                let touching = |m: &&ContactManifold<(), ()>| m.points.iter().any(|p| p.dist <= 0.0);
+                Ok(manifolds.iter().filter(touching).count() as f64)
+            }
+            "distance" => {
+                let found = DefaultQueryDispatcher.distance(&pose, &a.shape, &b.shape).map_err(says)?;
+                Ok(f64::from(found.distance) / scale)
+            }
+            other => Err(format!("parry has no query of the kind '{other}'")),
+        }
+    })
 }
