@@ -350,6 +350,32 @@ pub(crate) fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3])
     (L::select(bad, nan, f), L::select(bad, zero, finish(view, lower)))
 }
 
+/// An estimate of the distance of eight points, unsigned, and a lower bound of it [m]; points relative to the lattice's origin [m].
+/// As [`lower_bounds`] outside the box, in less time.
+#[inline(always)]
+pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
+    let inverse = L::splat(1.0 / view.voxel);
+    let u = [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)];
+    let low = u[0].min(u[1]).min(u[2]);
+    let [x, y, z] = view.cells;
+    let high = u[0].sub(edge(x)).max(u[1].sub(edge(y))).max(u[2].sub(edge(z)));
+    // Outside along some axis.
+    if L::bits(L::or(low.lt(L::splat(0.0)), high.ge(L::splat(0.0)))) == 0xff {
+        let far = outside(view, u);
+        if L::bits(far.lt(L::splat(f32::MIN_POSITIVE))) == 0 {
+            let lower = finish(view, far);
+            return (lower, lower);
+        }
+    }
+    let (f, lower) = lower_bounds::<L, T>(view, p);
+    (f.abs().max(lower), lower)
+}
+
+#[inline(always)]
+fn edge<L: Lanes>(cells: i32) -> L {
+    L::splat((cells * BRICK as i32) as f32)
+}
+
 /// Metres from voxels, less the rounding of coordinates.
 #[inline(always)]
 fn finish<L: Lanes, T>(view: &Bounds<'_, T>, lower: L) -> L {

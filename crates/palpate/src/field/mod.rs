@@ -30,7 +30,7 @@ mod sign;
 pub mod source;
 mod spread;
 mod surface;
-mod witness;
+pub(crate) mod witness;
 
 pub use encode::Encoding;
 pub use exact::{Closest, Exact};

@@ -5,15 +5,14 @@
 //! whether its last points were reached or not; and a walk begins where the last one found the shapes near each other.
 
 use super::frame::Frame;
-use super::walk::{BLOCKS, Blocks, Points, Reach, Run, live, prune_level, touch_group};
+use super::kernel::{Points, Sampled};
+use super::reach::Reach;
+use super::walk::{Run, Walker, walk};
 use super::{Query, QueryParams, Side, Stats};
 use crate::contact::{Contact, Contacts};
-use crate::field::Field;
-use crate::field::encode::Values;
-use crate::field::read::{Group, Stored, View};
 use crate::math::Pose;
 use crate::shape::Shape;
-use crate::simd::{LANES, Lanes, dispatch};
+use crate::simd::LANES;
 use crate::tree::Tree;
 
 /// Blocks of points between two questions whether to stop.
@@ -85,7 +84,6 @@ impl Query {
                 let reach = Reach::new(side.field, &frame, params.margin);
                 let start = self.begin(&side, &frame, reach);
                 let mut job = Job {
-                    frame: &frame,
                     tree,
                     reach,
                     start,
@@ -98,7 +96,7 @@ impl Query {
                     budget: &mut budget,
                     reached,
                 };
-                run(side.field, &mut job);
+                walk!(side.field, &frame, false, run(&mut job));
                 (self.stats, reached) = (job.stats, job.reached);
             }
         }
@@ -120,7 +118,6 @@ impl Query {
 }
 
 struct Job<'a, 'b> {
-    frame: &'a Frame,
     tree: &'a Tree,
     reach: Reach,
     start: usize,
@@ -150,40 +147,12 @@ impl Job<'_, '_> {
     }
 }
 
-fn run(field: &Field, job: &mut Job<'_, '_>) {
-    let l = field.lattice();
-    match &field.values {
-        Values::Float(v) => run_float(&View::new(l, &field.directory, v, 1.0), job),
-        Values::Scaled { values, step, .. } => {
-            run_scaled(&View::new(l, &field.directory, values, *step), job);
-        }
-    }
-}
-
-dispatch! {
-    fn run_float / run_float_plain = float_kernel(view: &View<'_, f32>, job: &mut Job<'_, '_>)
-}
-dispatch! {
-    fn run_scaled / run_scaled_plain = scaled_kernel(view: &View<'_, i16>, job: &mut Job<'_, '_>)
-}
-#[inline(always)]
-fn float_kernel<L: Lanes>(view: &View<'_, f32>, job: &mut Job<'_, '_>) {
-    kernel::<L, f32>(view, job);
-}
-#[inline(always)]
-fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, job: &mut Job<'_, '_>) {
-    kernel::<L, i16>(view, job);
-}
-
 /// Number of nodes in runs.
 fn count(runs: &[Run]) -> usize {
     runs.iter().map(|r| (r[1] - r[0]) as usize).sum()
 }
 
-#[inline(always)]
-fn kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_, '_>) {
-    let Some(mut group) = Group::new(view) else { return };
-    let m = job.frame.lanes::<L>();
+fn run<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_, '_>) {
     let last = job.tree.levels();
     job.coarse.clear();
     job.reached.level = job.start;
@@ -197,24 +166,7 @@ fn kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_, '_>) {
                 break;
             }
             job.out.clear();
-            let mut blocks: Blocks = [(0, 0); BLOCKS];
-            let mut n = 0;
-            let points = Points::of_level(level);
-            for r in 0..job.runs.len() {
-                let [mut at, end] = job.runs[r];
-                while at < end {
-                    blocks[n] = (at, live(end - at));
-                    (n, at) = (n + 1, at + LANES as u32);
-                    if n == BLOCKS {
-                        touch_group::<L, T>(
-                            view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out,
-                        );
-                        n = 0;
-                    }
-                }
-            }
-            touch_group::<L, T>(view, &mut group, &m, job.frame, &points, job.margin, &blocks, n, job.out);
-            job.stats.points += nodes;
+            walker.touch(Points::of_level(level), job.margin, job.runs, job.out, &mut job.stats);
             core::mem::swap(job.out, job.coarse);
             job.reached.level = l;
             if job.over(nodes) {
@@ -222,9 +174,9 @@ fn kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_, '_>) {
             }
         }
         if l + 1 == last {
-            return finish::<L, T>(view, &mut group, &m, job);
+            return finish(walker, job);
         }
-        prune_level::<L, T>(view, &mut group, &m, level, job.reach, job.runs, job.next, &mut job.stats);
+        walker.prune(level, job.reach, job.runs, job.next, &mut job.stats);
         core::mem::swap(job.runs, job.next);
     }
     core::mem::swap(job.out, job.coarse);
@@ -232,13 +184,7 @@ fn kernel<L: Lanes, T: Stored>(view: &View<'_, T>, job: &mut Job<'_, '_>) {
 
 /// Opens the nodes of the last level, some at a time, until all are or the budget is spent; then the rest is as coarse as
 /// before.
-#[inline(always)]
-fn finish<L: Lanes, T: Stored>(
-    view: &View<'_, T>,
-    group: &mut Group<'_, T>,
-    m: &[[L; 4]; 3],
-    job: &mut Job<'_, '_>,
-) {
+fn finish<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_, '_>) {
     let level = &job.tree.levels[job.tree.levels() - 1];
     let points = Points::of_tree(job.tree);
     let nodes = count(job.runs);
@@ -260,24 +206,10 @@ fn finish<L: Lanes, T: Stored>(
                     return;
                 }
             }
-            prune_level::<L, T>(view, group, m, level, job.reach, &[[at, to]], job.next, &mut job.stats);
-            let mut blocks: Blocks = [(0, 0); BLOCKS];
-            let mut n = 0;
-            for run in job.next.iter() {
-                let [mut at, end] = *run;
-                job.stats.points += (end - at) as usize;
-                while at < end {
-                    blocks[n] = (at, live(end - at));
-                    (n, at, asked) = (n + 1, at + LANES as u32, asked + 1);
-                    if n == BLOCKS {
-                        touch_group::<L, T>(
-                            view, group, m, job.frame, &points, job.margin, &blocks, n, job.out,
-                        );
-                        n = 0;
-                    }
-                }
-            }
-            touch_group::<L, T>(view, group, m, job.frame, &points, job.margin, &blocks, n, job.out);
+            let before = job.stats.points;
+            walker.prune(level, job.reach, &[[at, to]], job.next, &mut job.stats);
+            walker.touch(points, job.margin, job.next, job.out, &mut job.stats);
+            asked += (job.stats.points - before).div_ceil(LANES) + (to - at) as usize / LANES;
             done += (to - at) as usize;
             at = to;
         }

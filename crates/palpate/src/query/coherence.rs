@@ -1,7 +1,9 @@
 //! Time coherence: the nodes that were near a moment ago, and how far the shapes may move before others can be.
 
 use super::frame::Frame;
-use super::walk::{self, Reach, Run};
+use super::kernel::Sampled;
+use super::reach::Reach;
+use super::walk::{Run, Walker, walk};
 use super::{Side, Stats};
 use glam::DVec3;
 
@@ -46,10 +48,7 @@ impl Coherence {
             let wide = reach.guarded(guard);
             runs.clear();
             runs.push([0, side.tree.nodes(0) as u32]);
-            for l in 0..level {
-                walk::prune(side.field, frame, &side.tree.levels[l], wide, runs, next, stats);
-                core::mem::swap(runs, next);
-            }
+            walk!(side.field, frame, false, down(side, wide, level, runs, next, stats));
             self.runs.clear();
             self.runs.extend_from_slice(runs);
             (self.key, self.frame, self.level, self.guard) = (key, Some(*frame), level, guard);
@@ -57,6 +56,22 @@ impl Coherence {
         runs.clear();
         runs.extend_from_slice(&self.runs);
         self.level
+    }
+}
+
+/// Walks from the root to `level`.
+fn down<T: Sampled>(
+    walker: &mut Walker<'_, T>,
+    side: &Side<'_>,
+    reach: Reach,
+    level: usize,
+    runs: &mut Vec<Run>,
+    next: &mut Vec<Run>,
+    stats: &mut Stats,
+) {
+    for level in &side.tree.levels[..level] {
+        walker.prune(level, reach, runs, next, stats);
+        core::mem::swap(runs, next);
     }
 }
 

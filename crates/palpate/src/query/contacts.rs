@@ -1,6 +1,7 @@
 //! All points inside, or nearer than a margin: by the tree, and one by one.
 
-use super::walk::{self, Job, Reach};
+use super::reach::Reach;
+use super::walk::{Job, contacts as find_contacts, walk};
 use super::{Query, QueryParams, Side, Stats};
 use crate::contact::Contacts;
 use crate::math::Pose;
@@ -68,7 +69,6 @@ impl Query {
                 self.runs.clear();
                 self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(0) as u32 }]);
                 let mut job = Job {
-                    frame: &frame,
                     tree,
                     reach,
                     start: if plain { tree.levels() } else { 0 },
@@ -78,7 +78,7 @@ impl Query {
                     out: &mut contacts.list,
                     stats: Stats::default(),
                 };
-                walk::contacts(field, &mut job);
+                walk!(field, &frame, self.scalar, find_contacts(&mut job));
                 self.stats = job.stats;
             }
         }

@@ -4,8 +4,10 @@
 //! Differs: the point the tree finds is only the start: from it the search goes from surface to surface, to the closest point of
 //! the other, until that stays; and the answer comes with a bound that no triangle of either shape violates.
 
+use super::frame::Frame;
 use super::near::{Near, near};
 use super::{Query, Side, Stats};
+use crate::field::witness::walk_from;
 use crate::math::Pose;
 use crate::shape::Shape;
 use glam::DVec3;
@@ -13,12 +15,12 @@ use glam::DVec3;
 /// Most times the search goes from one surface to the other and back.
 const STEPS: usize = 16;
 /// It stops when a step gains less than this [spacings].
-const GAIN: f64 = 2e-3;
+const GAIN: f64 = 2e-2;
 /// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
 const TOLERANCE: f64 = 0.25;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
 /// on the surface.
-const CERTAIN: f64 = 0.55;
+const CERTAIN: f64 = 0.58;
 
 /// How far apart two shapes are, or how deep one is in the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,6 +124,7 @@ impl Query {
             best: f32::INFINITY,
             point: None,
             floor: f32::INFINITY,
+            doubtful: None,
             stats: self.stats,
             stack: &mut self.stack,
         };
@@ -140,62 +143,47 @@ impl Query {
         finish(distance, bound, on_field, on_points, a_from_b, swapped)
     }
 
-    /// Looks at all nodes that may be nearer than `best` less `certain`, measured on the surface where the field cannot tell.
+    /// Looks again at what may be nearer than `best` less `certain`, and measures on the surface the points the field cannot tell.
     fn certify(
         &mut self,
         field: &Shape,
         points: &Shape,
         pose: &Pose,
-        frame: &super::frame::Frame,
+        frame: &Frame,
         mut best: Found,
         certain: f64,
     ) -> (Found, f64) {
         let tree = &*points.tree;
-        let origin = field.field.lattice().origin;
-        let mut floor = f64::INFINITY;
-        self.stack.clear();
-        self.stack.push(super::least::Open { level: 0, node: 0, bound: 0.0 });
-        let mut guess = None;
-        while let Some(open) = self.stack.pop() {
-            let target = best.0 - certain;
-            let l = open.level as usize;
-            if l == tree.levels() {
-                // A point.
-                let p = pose.point(tree.position(open.node as usize));
-                let q = field.exact.closest(p, guess);
-                guess = Some(q.triangle);
-                self.stats.points += 1;
-                floor = floor.min(q.distance);
-                if q.distance < best.0 {
-                    let better = refine(field, points, pose, open.node, tree.shell.spacing);
+        self.doubtful.clear();
+        let mut search = Near {
+            frame,
+            tree,
+            tolerance: 0.0,
+            best: (best.0 - certain) as f32,
+            point: None,
+            floor: f32::INFINITY,
+            doubtful: Some(&mut self.doubtful),
+            stats: self.stats,
+            stack: &mut self.stack,
+        };
+        near(&field.field, &field.far, &mut search);
+        let mut floor = f64::from(search.floor);
+        self.stats = search.stats;
+        for point in self.doubtful.iter().copied() {
+            let p = pose.point(tree.position(point as usize));
+            // Nothing nearer than the best is all that has to be known.
+            match field.exact.closest_within(p, best.0) {
+                None => floor = floor.min(best.0),
+                Some(q) => {
+                    floor = floor.min(q.distance);
+                    let better = refine(field, points, pose, point, tree.shell.spacing);
                     if better.0 < best.0 {
                         best = better;
                     }
                 }
-                continue;
-            }
-            let level = &tree.levels[l];
-            let node = open.node as usize;
-            let (centre, radius) = tree.ball(l, node);
-            let local = frame.point(centre - tree.origin);
-            let (mut f, mut lower) = ([0.0f32], [0.0f32]);
-            field.far.lower_bounds(&field.field, &[local.as_vec3()], &mut f, &mut lower);
-            let mut bound = f64::from(lower[0]) - f64::from(frame.rounding) - radius;
-            self.stats.nodes += 1;
-            if bound < target {
-                let q = field.exact.closest(origin + local, guess);
-                guess = Some(q.triangle);
-                bound = q.distance - f64::from(frame.rounding) - radius;
-            }
-            if bound >= target {
-                floor = floor.min(bound);
-                continue;
-            }
-            for child in level.first[node]..level.first[node + 1] {
-                self.stack.push(super::least::Open { level: open.level + 1, node: child, bound: 0.0 });
             }
         }
-        (best, floor)
+        (best, floor.min(best.0))
     }
 
     /// Shapes so far apart that f32 cannot hold it: the distance of a few points, and the size of the shapes as the bound.
@@ -219,26 +207,31 @@ impl Query {
 /// Distance, the point of the field's shape and that of the points' shape, in the field's frame.
 type Found = (f64, DVec3, DVec3);
 
-/// From a point of the tree to the other surface and back, as long as that brings them nearer.
+/// From a point of the tree to the other surface and back, as long as that brings them nearer: walks over the triangles, from those
+/// of the points nearest to each other.
 fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) -> Found {
     let back = pose.inverse();
     let mut p = pose.point(points.tree.position(point as usize));
-    let mut q = field.exact.closest(p, None);
-    let mut own = Some(points.tree.triangle(point as usize));
-    let mut distance = q.distance;
+    let mut own = points.tree.triangle(point as usize);
+    let start = field.tree.nearest(p).map(|i| field.tree.triangle(i));
+    let Some((mut squared, mut q, mut other)) = start.and_then(|t| walk_from(&field.mesh, p, t)) else {
+        let q = field.exact.closest(p, None);
+        return (q.distance, q.point, p);
+    };
     for _ in 0..STEPS {
-        let near = points.exact.closest(back.point(q.point), own);
-        own = Some(near.triangle);
-        p = pose.point(near.point);
-        let other = field.exact.closest(p, Some(q.triangle));
-        let gain = distance - other.distance;
-        q = other;
-        distance = other.distance;
+        let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
+        let moved = pose.point(near);
+        let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
+        if now >= squared {
+            break;
+        }
+        let gain = squared.sqrt() - now.sqrt();
+        (p, own, squared, q, other) = (moved, t, now, to, u);
         if gain < GAIN * spacing {
             break;
         }
     }
-    (distance, q.point, p)
+    (squared.sqrt(), q, p)
 }
 
 fn finish(

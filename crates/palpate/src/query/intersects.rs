@@ -1,7 +1,7 @@
 //! Whether two shapes meet, and the deepest point.
 
 use super::least::{Least, least};
-use super::walk::Reach;
+use super::reach::Reach;
 use super::{Query, Side, Stats};
 use crate::math::Pose;
 use crate::shape::Shape;

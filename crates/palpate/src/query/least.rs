@@ -5,7 +5,8 @@
 
 use super::Stats;
 use super::frame::{Frame, apply};
-use super::walk::{Reach, lanes_at, lanes_of, live};
+use super::kernel::{lanes_at, lanes_of, live};
+use super::reach::Reach;
 use crate::field::Field;
 use crate::field::encode::Values;
 use crate::field::read::{self, BLOCKS, Group, Stored, View};

@@ -10,8 +10,10 @@ mod contacts;
 mod distance;
 pub(crate) mod frame;
 mod intersects;
+mod kernel;
 pub(crate) mod least;
 pub(crate) mod near;
+pub(crate) mod reach;
 mod segment;
 pub(crate) mod walk;
 
@@ -90,6 +92,10 @@ pub struct Query {
     /// What a walk within a budget found before its last level.
     coarse: Vec<Contact>,
     coherence: Coherence,
+    /// Points a distance must be measured of.
+    doubtful: Vec<u32>,
+    /// Without SIMD, for comparison: same bits.
+    scalar: bool,
     stats: Stats,
 }
 
@@ -114,6 +120,12 @@ impl Query {
     /// Memory for any pair; it grows with the first query.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Without SIMD in [`Query::contacts`], [`Query::plain`] and [`Query::both`], for comparison: same bits.
+    #[doc(hidden)]
+    pub fn scalar() -> Self {
+        Self { scalar: true, ..Self::default() }
     }
 
     /// What the last query did.

@@ -6,10 +6,10 @@
 
 use super::Stats;
 use super::frame::{Frame, apply};
+use super::kernel::{lanes_at, lanes_of, live};
 use super::least::Open;
-use super::walk::{lanes_at, lanes_of, live};
 use crate::field::encode::Values;
-use crate::field::far::{Bounds, Stored, lower_bounds};
+use crate::field::far::{Bounds, Stored, estimates};
 use crate::field::{FarGrid, Field};
 use crate::simd::{LANES, Lanes, dispatch};
 use crate::tree::Tree;
@@ -23,8 +23,10 @@ pub(crate) struct Near<'a> {
     /// Estimated distance of the nearest point so far; only nearer ones count [m].
     pub(crate) best: f32,
     pub(crate) point: Option<u32>,
-    /// No point is nearer than this, in truth [m].
+    /// No point is nearer than this, in truth, but the doubtful ones [m].
     pub(crate) floor: f32,
+    /// In place of seeking the best: collects the points whose lower bound is below `best` less `tolerance`.
+    pub(crate) doubtful: Option<&'a mut Vec<u32>>,
     pub(crate) stats: Stats,
     /// Memory of the search.
     pub(crate) stack: &'a mut Vec<Open>,
@@ -96,9 +98,8 @@ fn bounds_at<L: Lanes, T: Stored>(
 ) -> (L, L) {
     let cell = L::splat(s.frame.cell);
     let p = apply(m, lanes_of::<L>(places, at));
-    let (f, lower) = lower_bounds::<L, T>(view, [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell)]);
-    let lower = lower.sub(L::splat(s.frame.rounding)).max(L::splat(0.0));
-    (f.abs().max(lower), lower)
+    let (estimate, lower) = estimates::<L, T>(view, [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell)]);
+    (estimate, lower.sub(L::splat(s.frame.rounding)).max(L::splat(0.0)))
 }
 
 #[inline(always)]
@@ -108,12 +109,20 @@ fn points<L: Lanes, T: Stored>(view: &Bounds<'_, T>, m: &[[L; 4]; 3], s: &mut Ne
     let (mut estimates, mut bounds) = ([0.0; LANES], [0.0; LANES]);
     estimate.store(&mut estimates);
     lower.store(&mut bounds);
+    let limit = s.best - s.tolerance;
     for lane in 0..LANES {
-        if live >> lane & 1 == 1 {
-            s.floor = s.floor.min(bounds[lane]);
-            if estimates[lane] < s.best {
-                s.best = estimates[lane];
-                s.point = Some(at + lane as u32);
+        if live >> lane & 1 == 0 {
+            continue;
+        }
+        match &mut s.doubtful {
+            Some(list) if bounds[lane] < limit => list.push(at + lane as u32),
+            Some(_) => s.floor = s.floor.min(bounds[lane]),
+            None => {
+                s.floor = s.floor.min(bounds[lane]);
+                if estimates[lane] < s.best {
+                    s.best = estimates[lane];
+                    s.point = Some(at + lane as u32);
+                }
             }
         }
     }

@@ -6,6 +6,7 @@
 mod ball;
 mod build;
 mod cluster;
+mod nearest;
 
 use crate::shell::ShellReport;
 use crate::simd::LANES;
