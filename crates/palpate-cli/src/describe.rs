@@ -56,7 +56,7 @@ fn size_of(aabb: Aabb) -> String {
     format!("{x} × {y} × {z}")
 }
 
-fn plural(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", units::count(n as u64), if n == 1 { one } else { many })
 }
 

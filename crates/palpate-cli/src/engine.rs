@@ -245,6 +245,8 @@ pub(crate) struct Model {
     pub(crate) voxels: Option<Voxels>,
     /// What the user should know about how it was built.
     pub(crate) notes: Vec<String>,
+    /// Up in pictures, as the mesh's own file has it; none where that is not known.
+    pub(crate) up: Option<DVec3>,
     field: Field,
     points: Option<ModelPoints>,
     /// The surface itself, when the build has just made it.
@@ -495,7 +497,18 @@ impl FieldInfo {
 impl Model {
     pub(crate) fn new(mesh: ModelMesh, mesh_info: MeshInfo, field: Field, voxels: Option<Voxels>) -> Self {
         let (info, frame) = (field_info(&field), field.lattice().aabb());
-        Self { mesh, mesh_info, info, frame, voxels, notes: Vec::new(), field, points: None, exact: None }
+        Self {
+            mesh,
+            mesh_info,
+            info,
+            frame,
+            voxels,
+            notes: Vec::new(),
+            up: None,
+            field,
+            points: None,
+            exact: None,
+        }
     }
 
     /// The points, for a file; none where there are none or they are still in one.

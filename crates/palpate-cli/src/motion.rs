@@ -198,8 +198,8 @@ impl Motion<'_> {
             }
         }
         if summary.in_contact > 0 {
-            let n = units::count(summary.in_contact as u64);
-            out.push(row("overlapping", format!("{n} poses, up to {} deep", units::length(summary.deepest))));
+            let n = crate::describe::plural(summary.in_contact, "pose", "poses");
+            out.push(row("overlapping", format!("{n}, up to {} deep", units::length(summary.deepest))));
         }
         if self.poses.len() > 1 {
             let step = units::length(summary.largest_step);

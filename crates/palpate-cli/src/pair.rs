@@ -38,6 +38,7 @@ impl Solid {
         options.points = true;
         let model = open_or_build(input, args, true, reporter)?;
         let mesh_info = model.mesh_info.clone();
+        let up = model.up.unwrap_or_else(|| input.up());
         let (shape, info, mut notes) = model.into_shape(&options, reporter).with_context(|| input.title())?;
         let is_file = matches!(input, Input::Asset(_));
         if is_file && args.voxel.is_some_and(|v| (v / info.voxel - 1.0).abs() > 1e-9) {
@@ -45,7 +46,7 @@ impl Solid {
             notes.push(text);
         }
         reporter.check()?;
-        Ok(Self { title: input.title(), shape, info, mesh_info, up: input.up(), notes })
+        Ok(Self { title: input.title(), shape, info, mesh_info, up, notes })
     }
 
     /// Distance between points [m].

@@ -2,6 +2,7 @@
 
 use crate::engine::{self, Model, ModelMesh, Options, Source, Voxels};
 use anyhow::{Context, Result, bail};
+use glam::DVec3;
 use palpate::asset::{Asset, AssetContents, cache_key};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -28,9 +29,9 @@ pub(crate) fn write(path: &Path, model: &Model, key: u128) -> Result<()> {
     let voxels = model.voxels.as_ref().map(|v| {
         json!({ "surface": v.surface, "inside": v.inside, "layers": v.layers, "leaks": v.leaks, "bytes": v.bytes })
     });
+    let up = model.up.map(|u| u.to_array());
     let program = concat!("palpate ", env!("CARGO_PKG_VERSION"));
-    let notes =
-        json!({ "program": program, "voxmap": voxels, "levels": model.info.levels, "notes": model.notes });
+    let notes = json!({ "program": program, "voxmap": voxels, "levels": model.info.levels, "notes": model.notes, "up": up });
     let build = notes.to_string();
     let (mesh, field) = (Some(model.mesh()?), Some(model.field()));
     let contents = AssetContents { key, mesh, field, shell: model.shell(), build: &build };
@@ -74,6 +75,8 @@ pub(crate) fn open(path: &Path) -> Result<Model> {
         model.info.learn(&report, notes["levels"].as_u64().unwrap_or(0) as usize);
     }
     let said = notes["notes"].as_array().into_iter().flatten();
+    let up = [0, 1, 2].map(|i| notes["up"][i].as_f64().unwrap_or(0.0));
+    model.up = DVec3::from_array(up).try_normalize();
     model.notes = said.filter_map(|n| n.as_str().map(str::to_owned)).collect();
     Ok(model)
 }

@@ -60,7 +60,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
             reporter.stage("read mesh", 0);
             let (mesh, info) = engine::load_mesh(&source)?;
             drop(source);
-            let model = engine::build(mesh, info, &options, &reporter).with_context(|| input.title())?;
+            let mut model = engine::build(mesh, info, &options, &reporter).with_context(|| input.title())?;
+            model.up = Some(input.up());
             reporter.stage("write file", 0);
             saved::write(temporary.path(), &model, key)?;
             reporter.check()?;

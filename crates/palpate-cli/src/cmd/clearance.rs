@@ -1,6 +1,6 @@
 //! `palpate clearance`: how far apart two shapes stay along a motion.
 
-use crate::cmd::{BuildArgs, query};
+use crate::cmd::{BuildArgs, Up, query};
 use crate::motion::{self, Motion, State};
 use crate::outcome::{Outcome, rows};
 use crate::pair::{Pair, Question};
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Exit with code 1 also when a pose is uncertain
     #[arg(long)]
     strict: bool,
+    /// Axis of A that is up in pictures: x, y or z [default: z for STL and samples, y otherwise]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    up: Option<Up>,
     #[command(flatten)]
     build: BuildArgs,
 }
@@ -67,7 +70,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     }
     let (poses, numbers) = motion::between(&given, args.between)?;
     let reporter = Reporter::new(global.quiet || global.json);
-    let pair = Pair::load(&args.a, &args.b, &args.build, &reporter)?;
+    let mut pair = Pair::load(&args.a, &args.b, &args.build, &reporter)?;
+    if let Some(up) = args.up {
+        pair.a.up = up.axis();
+    }
     reporter.stage("ask", poses.len() as u64);
     let question = Question { margin: 0.0, roles: Some(Roles::Fewer), force: None, keep_contacts: false };
     let answers = palpate::par::with_threads(args.build.threads, || {

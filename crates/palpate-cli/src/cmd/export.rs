@@ -159,13 +159,13 @@ fn write_all(
     }
     if let Some(path) = &args.picture {
         reporter.stage("picture", 0);
-        let image = page::mesh_picture(model, input.up())?;
+        let image = page::mesh_picture(model, model.up.unwrap_or_else(|| input.up()))?;
         let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
         note(path, "picture", bytes);
     }
     if let Some(path) = &args.cutaway {
         reporter.stage("cutaway", 0);
-        let Some(image) = page::cut_picture(model, input.up()) else {
+        let Some(image) = page::cut_picture(model, model.up.unwrap_or_else(|| input.up())) else {
             bail!("{} has no inside to show; --slice shows any plane", input.title());
         };
         let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;

@@ -14,6 +14,7 @@ use crate::engine::{self, Encoding, Input, Model, Options, Size};
 use crate::progress::Reporter;
 use crate::{parse, saved};
 use anyhow::{Context, Result, bail};
+use glam::DVec3;
 use palpate::progress::Progress;
 
 /// Options of every command that reads a mesh.
@@ -102,6 +103,24 @@ impl BuildArgs {
             max_memory: self.max_memory,
             ..Options::new(size)
         })
+    }
+}
+
+/// Which axis is up in pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Up {
+    X,
+    Y,
+    Z,
+}
+
+impl Up {
+    pub(crate) fn axis(self) -> DVec3 {
+        match self {
+            Self::X => DVec3::X,
+            Self::Y => DVec3::Y,
+            Self::Z => DVec3::Z,
+        }
     }
 }
 

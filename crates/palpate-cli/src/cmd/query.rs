@@ -1,6 +1,6 @@
 //! `palpate query`: two shapes in a pose, or in many: contact, distance, force.
 
-use crate::cmd::BuildArgs;
+use crate::cmd::{BuildArgs, Up};
 use crate::outcome::{Outcome, rows};
 use crate::pair::{Answer, Pair, Question};
 use crate::progress::Reporter;
@@ -88,6 +88,9 @@ pub(crate) struct Args {
     /// Picture of both shapes with contacts or the shortest line between them, .png
     #[arg(long, value_name = "FILE", conflicts_with = "poses")]
     picture: Option<PathBuf>,
+    /// Axis of A that is up in pictures: x, y or z [default: z for STL and samples, y otherwise]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    up: Option<Up>,
     #[command(flatten)]
     build: BuildArgs,
 }
@@ -117,7 +120,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         drop(files::Temporary::beside(path)?);
     }
     let reporter = Reporter::new(global.quiet || global.json);
-    let pair = Pair::load(&args.a, &args.b, &args.build, &reporter)?;
+    let mut pair = Pair::load(&args.a, &args.b, &args.build, &reporter)?;
+    if let Some(up) = args.up {
+        pair.a.up = up.axis();
+    }
     let single = args.poses.is_none();
     let question = args.question(single);
     let answers = palpate::par::with_threads(args.build.threads, || {

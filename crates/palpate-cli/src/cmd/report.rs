@@ -1,6 +1,6 @@
 //! `palpate report`: everything about a mesh on one page.
 
-use crate::cmd::{BuildArgs, open_or_build, stages_json};
+use crate::cmd::{BuildArgs, Up, open_or_build, stages_json};
 use crate::engine::Input;
 use crate::motion::Motion;
 use crate::outcome::{Outcome, rows};
@@ -17,14 +17,6 @@ const EXAMPLES: &str = "Examples:
   palpate report gear.stl --unit mm -o gear.html
   palpate report bunny.obj --resolution 128 --up y
   palpate report gear.palp";
-
-/// Which axis is up in the pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Up {
-    X,
-    Y,
-    Z,
-}
 
 /// Builds the field of a mesh and writes one page with report, warnings, pictures and times.
 #[derive(Debug, clap::Args)]
@@ -46,12 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let input = Input::parse(&args.input);
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", input.title())));
-    let up = match args.up {
-        Some(Up::X) => DVec3::X,
-        Some(Up::Y) => DVec3::Y,
-        Some(Up::Z) => DVec3::Z,
-        None => input.up(),
-    };
+    let up = args.up.map(Up::axis);
     let command = format!("palpate report {}", args.input);
     let wanted = Wanted { output: &output, up, command: &command, motion: None };
     write(&input, &args.build, &wanted, global)
@@ -61,7 +48,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) output: &'a Path,
-    pub(crate) up: DVec3,
+    /// Up in the pictures; none: as the mesh's file has it.
+    pub(crate) up: Option<DVec3>,
     /// The command that makes it again.
     pub(crate) command: &'a str,
     /// See [`Story::motion`].
@@ -80,6 +68,7 @@ pub(crate) fn write(
     drop(files::Temporary::beside(output)?);
     let reporter = Reporter::new(global.quiet || global.json);
     let model = open_or_build(input, build, true, &reporter)?;
+    let up = up.or(model.up).unwrap_or_else(|| input.up());
     let (seconds, mut stages) = reporter.finish();
     let peak = peak_memory();
     if matches!(input, Input::Asset(_)) {
