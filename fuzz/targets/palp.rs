@@ -4,6 +4,7 @@
 use glam::{DVec3, Vec3};
 use libfuzzer_sys::fuzz_target;
 use palpate::asset::{Asset, AssetContents, reseal};
+use palpate::tree::{Tree, TreeParams};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = Asset::from_bytes(bytes);
@@ -33,12 +34,25 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(mesh.triangles().iter().flatten().all(|v| (*v as usize) < count));
         let _ = mesh.mass_properties();
     }
+    let shell = asset.shell().ok().flatten();
+    if let Some(shell) = &shell {
+        let tree = Tree::build(shell, &TreeParams::default());
+        assert_eq!(tree.len(), shell.len());
+        assert_eq!(shell.is_empty(), tree.levels() == 0);
+    }
     // What opened can be written and opened again, with the same content.
-    let contents =
-        AssetContents { key: asset.key(), mesh: mesh.as_ref(), field: asset.field(), build: asset.build_text() };
+    let contents = AssetContents {
+        key: asset.key(),
+        mesh: mesh.as_ref(),
+        field: asset.field(),
+        shell: shell.as_ref(),
+        build: asset.build_text(),
+    };
     if let (Ok(again), true) = (contents.to_bytes(), mesh.is_some() == asset.mesh_report().is_some()) {
         let again = Asset::from_bytes(&again).expect("what was written must open");
         assert_eq!((again.key(), again.build_text()), (asset.key(), asset.build_text()));
         assert_eq!(again.field().map(|f| f.report()), asset.field().map(|f| f.report()));
+        let same = again.shell().expect("what was read must be read again").map(|s| s.len());
+        assert_eq!(same, shell.map(|s| s.len()));
     }
 });

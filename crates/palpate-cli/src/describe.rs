@@ -56,7 +56,7 @@ fn size_of(aabb: Aabb) -> String {
     format!("{x} × {y} × {z}")
 }
 
-fn plural(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", units::count(n as u64), if n == 1 { one } else { many })
 }
 
@@ -125,6 +125,7 @@ const LISTED_HOLES: usize = 20;
 /// What is wrong with a mesh and with what was built from it.
 pub(crate) fn warnings(model: &Model) -> Vec<String> {
     let (mut out, info) = (mesh_warnings(&model.mesh_info), &model.info);
+    out.extend_from_slice(&model.notes);
     if info.sign_confidence < SURE {
         out.push(format!(
             "inside and outside are doubtful at {:.1} % of the places checked: parts overlap or gape there; repair the mesh or look at the slices",
@@ -223,8 +224,10 @@ pub(crate) fn field_rows(model: &Model) -> Vec<(String, String)> {
         rows.push(row("voxels", text));
         rows.push(row("layers", format!("± {} in {}", v.layers, units::bytes(v.bytes))));
     }
-    if let (Some(points), Some(levels)) = (info.points, info.levels) {
-        rows.push(row("shell", format!("{} points in {levels} levels", units::count(points))));
+    if let (Some(points), Some(levels), Some(spacing)) = (info.points, info.levels, info.spacing) {
+        let apart = units::length(spacing);
+        rows.push(row("points", format!("{} on the surface, {apart} apart", units::count(points))));
+        rows.push(row("levels", format!("{levels} of their tree")));
     }
     rows
 }

@@ -7,11 +7,16 @@ use anyhow::{Context, Result, bail};
 use glam::DVec3;
 use palpate::asset::Asset;
 use palpate::field::iso::{IsoGrid, iso_surface};
-use palpate::field::{self, FieldParams, FieldReport};
+use palpate::field::{self, Exact, FieldParams, FieldReport};
 use palpate::math::Aabb;
 use palpate::mesh::{HoleOutcome, MeshReport, RawMesh, RepairParams, samples};
+use palpate::progress::Progress;
+use palpate::shape::SPACING;
+use palpate::shell::{ShellError, ShellParams, ShellReport};
+use palpate::tree::TreeParams;
 use palpate::voxmap::VoxmapParams;
-use palpate::{Field, Mesh, Voxmap};
+use palpate::{Field, Mesh, Shape, Shell, Tree, Voxmap};
+use palpate_view::units;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -106,6 +111,8 @@ pub(crate) struct Options {
     pub(crate) size: Size,
     /// Distance between shell points [m]; none: two voxels.
     pub(crate) spacing: Option<f64>,
+    /// Whether to spread points over the surface, for contact.
+    pub(crate) points: bool,
     pub(crate) encoding: Encoding,
     /// Decimals of a scaled encoding; none: the finest that fits.
     pub(crate) precision: Option<u32>,
@@ -128,6 +135,7 @@ impl Options {
         Self {
             size,
             spacing: None,
+            points: true,
             encoding: Encoding::Float,
             precision: None,
             band: None,
@@ -141,9 +149,9 @@ impl Options {
 
     /// What decides the result, as text; threads and memory do not.
     pub(crate) fn recipe(&self) -> String {
-        let Self { size, spacing, encoding, precision, band, padding, layers, triangles, .. } = self;
+        let Self { size, spacing, points, encoding, precision, band, padding, layers, triangles, .. } = self;
         format!(
-            "{size:?} {spacing:?} {encoding:?} {precision:?} {band:?} {padding:?} {layers:?} {triangles:?}"
+            "{size:?} {spacing:?} points {points} {encoding:?} {precision:?} {band:?} {padding:?} {layers:?} {triangles:?}"
         )
     }
 }
@@ -190,7 +198,7 @@ impl MeshInfo {
 pub(crate) struct FieldInfo {
     /// [m]
     pub(crate) voxel: f64,
-    /// Distance of shell points, their number and the tree's levels; none while the asset holds a field alone [m].
+    /// Distance of shell points, their number and the tree's levels; none for a field alone [m].
     pub(crate) spacing: Option<f64>,
     pub(crate) dims: [u64; 3],
     pub(crate) bricks: u64,
@@ -235,7 +243,21 @@ pub(crate) struct Model {
     /// The box the field covers.
     pub(crate) frame: Aabb,
     pub(crate) voxels: Option<Voxels>,
+    /// What the user should know about how it was built.
+    pub(crate) notes: Vec<String>,
+    /// Up in pictures, as the mesh's own file has it; none where that is not known.
+    pub(crate) up: Option<DVec3>,
     field: Field,
+    points: Option<ModelPoints>,
+    /// The surface itself, when the build has just made it.
+    exact: Option<Exact>,
+}
+
+/// A model's points.
+#[derive(Debug)]
+pub(crate) struct ModelPoints {
+    pub(crate) shell: Shell,
+    pub(crate) tree: Tree,
 }
 
 /// Reads the bytes of a mesh; `scale` is metres per unit of the file.
@@ -353,6 +375,8 @@ pub(crate) fn build(
             Encoding::Layered => field::Encoding::Layered,
         },
         keep_triangles: options.triangles,
+        // What queries of two shapes ask far from the surface is then tight.
+        exact_background: true,
         max_memory: options.max_memory,
         threads: options.threads,
         ..defaults
@@ -362,11 +386,67 @@ pub(crate) fn build(
         Err(stopped) => stopped,
         Ok(()) => error,
     };
-    let field = Field::build_with(&mesh, voxel, &params, reporter).map_err(|e| cancelled(e.into()))?;
+    let (field, exact) =
+        Field::build_with_exact(&mesh, voxel, &params, reporter).map_err(|e| cancelled(e.into()))?;
     mesh_info.learn(field.report());
+    let mut notes = Vec::new();
+    let points = options.points.then(|| points(&mesh, &field, options, reporter, &mut notes));
+    let points = points.transpose().map_err(cancelled)?;
     let voxels = options.layers.map(|layers| voxels(&mesh, voxel, layers, options, reporter));
     let voxels = voxels.transpose().map_err(cancelled)?;
-    Ok(Model::new(ModelMesh::Built(Box::new(mesh)), mesh_info, field, voxels))
+    let mut model = Model::new(ModelMesh::Built(Box::new(mesh)), mesh_info, field, voxels);
+    model.notes = notes;
+    model.exact = Some(exact);
+    if let Some(points) = points {
+        model.info.learn(points.shell.report(), points.tree.levels());
+        model.points = Some(points);
+    }
+    Ok(model)
+}
+
+/// Times a spacing that was not asked for may grow until the points are few enough.
+const WIDER: usize = 4;
+/// Memory of a point in a shell, its tree and while they are built [bytes].
+const POINT_BYTES: u64 = 400;
+
+/// The points of a surface and their tree. Where the default spacing would give too many, a wider one is taken and
+/// noted.
+fn points(
+    mesh: &Mesh,
+    field: &Field,
+    options: &Options,
+    reporter: &Reporter,
+    notes: &mut Vec<String>,
+) -> Result<ModelPoints> {
+    let mut params = ShellParams { threads: options.threads, ..ShellParams::default() };
+    if let Some(limit) = options.max_memory {
+        params.max_points = params.max_points.min((limit / POINT_BYTES).max(1000) as usize);
+    }
+    let usual = SPACING * field.lattice().voxel;
+    let mut spacing = options.spacing.unwrap_or(usual);
+    let mut tries = 0;
+    let shell = loop {
+        match Shell::build_with(mesh, field, spacing, &params, reporter) {
+            Ok(shell) => break shell,
+            Err(ShellError::TooManyPoints { suggested, .. } | ShellError::TooFine { suggested, .. })
+                if options.spacing.is_none() && tries < WIDER && suggested > spacing =>
+            {
+                (spacing, tries) = (suggested, tries + 1);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    if tries > 0 {
+        notes.push(format!(
+            "points are {} apart, not two voxels ({}): more than {} would be needed; set --spacing, or --no-points for a field alone",
+            units::length(spacing),
+            units::length(usual),
+            units::count(params.max_points as u64)
+        ));
+    }
+    reporter.stage("tree of points", 0);
+    let tree = Tree::build(&shell, &TreeParams { threads: options.threads, ..TreeParams::default() });
+    Ok(ModelPoints { shell, tree })
 }
 
 fn voxels(mesh: &Mesh, voxel: f64, layers: u32, options: &Options, reporter: &Reporter) -> Result<Voxels> {
@@ -405,9 +485,93 @@ fn field_info(field: &Field) -> FieldInfo {
     }
 }
 
+impl FieldInfo {
+    /// Takes what is known about the points.
+    pub(crate) fn learn(&mut self, report: &ShellReport, levels: usize) {
+        self.spacing = Some(report.spacing);
+        self.points = Some(report.points as u64);
+        self.levels = Some(levels as u64);
+    }
+}
+
 impl Model {
     pub(crate) fn new(mesh: ModelMesh, mesh_info: MeshInfo, field: Field, voxels: Option<Voxels>) -> Self {
-        Self { mesh, mesh_info, info: field_info(&field), frame: field.lattice().aabb(), voxels, field }
+        let (info, frame) = (field_info(&field), field.lattice().aabb());
+        Self {
+            mesh,
+            mesh_info,
+            info,
+            frame,
+            voxels,
+            notes: Vec::new(),
+            up: None,
+            field,
+            points: None,
+            exact: None,
+        }
+    }
+
+    /// The points, for a file; none where there are none or they are still in one.
+    pub(crate) fn shell(&self) -> Option<&Shell> {
+        self.points.as_ref().map(|p| &p.shell)
+    }
+
+    /// What queries need: the points are those of the model, or new ones if it has none or `options` ask for another
+    /// spacing, which is noted.
+    ///
+    /// # Errors
+    /// When the file is damaged there, or points of that spacing cannot be made.
+    pub(crate) fn into_shape(
+        mut self,
+        options: &Options,
+        reporter: &Reporter,
+    ) -> Result<(Shape, FieldInfo, Vec<String>)> {
+        let other = |have: f64| options.spacing.is_some_and(|s| (s / have - 1.0).abs() > 1e-9);
+        self.mesh()?;
+        let (mesh, asset) = match self.mesh {
+            ModelMesh::Built(mesh) => (*mesh, None),
+            ModelMesh::InFile(both) => {
+                let (asset, kept) = *both;
+                (kept.into_inner().context("the file holds no mesh; build it again")?, Some(asset))
+            }
+        };
+        let kept = asset.as_ref().and_then(|a| a.shell_report().map(|r| r.spacing));
+        let tree = match (self.points.take(), asset) {
+            (Some(points), _) => points.tree,
+            (None, Some(asset)) if kept.is_some_and(|s| !other(s)) => {
+                reporter.stage("tree of points", 0);
+                let shell = asset.shell()?.context("the file holds no points; build it again")?;
+                let params = TreeParams { threads: options.threads, ..TreeParams::default() };
+                Tree::build(&shell, &params)
+            }
+            (None, _) => {
+                match kept {
+                    Some(spacing) => self.notes.push(format!(
+                        "its points are {} apart in the file; those of --spacing were made now",
+                        units::length(spacing)
+                    )),
+                    None => self.notes.push(
+                        "it holds no points; they were made now: build it again to keep them".to_owned(),
+                    ),
+                }
+                points(&mesh, &self.field, options, reporter, &mut self.notes)?.tree
+            }
+        };
+        self.info.learn(tree.shell_report(), tree.levels());
+        let exact = match self.exact {
+            Some(exact) => exact,
+            None => {
+                reporter.stage("surface", 0);
+                let params = FieldParams {
+                    cap_holes: self.field.report().caps() > 0,
+                    threads: options.threads,
+                    ..FieldParams::default()
+                };
+                Exact::build(&mesh, self.field.lattice().voxel, &params)?
+            }
+        };
+        reporter.stage("far distances", 0);
+        Ok((Shape::from_parts(mesh, self.field, exact, tree), self.info, self.notes))
     }
 
     /// The cleaned mesh.

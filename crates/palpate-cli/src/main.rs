@@ -1,4 +1,5 @@
-//! The program `palpate`: looks at meshes, builds signed distance fields, answers from them and shows them.
+//! The program `palpate`: looks at meshes, builds signed distance fields, answers from them, brings two shapes together
+//! and shows what it finds.
 //!
 //! Every command is a file in `cmd` and returns an [`outcome::Outcome`]: the same answer for people and for machines.
 //! Calls into the engine are in `engine`, so that this program says in one place what it needs.
@@ -8,9 +9,12 @@ mod describe;
 mod engine;
 mod files;
 mod formats;
+mod motion;
 mod outcome;
 mod page;
+mod pair;
 mod parse;
+mod picture;
 mod progress;
 mod saved;
 
@@ -27,6 +31,9 @@ const EXAMPLES: &str = "Examples:
   palpate distance gear.palp --points p.csv    signed distance of each point, negative inside
   palpate export gear.palp --slice z.png       look inside
   palpate report gear.stl --unit mm            everything on one page
+  palpate query bolt.palp nut.palp --pose \"0 0 0.01 0 0 0 1\" --picture nut.png
+                                               do they touch, where, how deep, how far apart?
+  palpate clearance arm.palp cell.palp --trajectory poses.csv --min 5mm --report motion.html
 
 MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
 Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
@@ -62,6 +69,8 @@ enum Command {
     Distance(cmd::distance::Args),
     Export(cmd::export::Args),
     Report(cmd::report::Args),
+    Query(cmd::query::Args),
+    Clearance(cmd::clearance::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -74,6 +83,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Distance(args)) => cmd::distance::run(&args, &global),
         Some(Command::Export(args)) => cmd::export::run(&args, &global),
         Some(Command::Report(args)) => cmd::report::run(&args, &global),
+        Some(Command::Query(args)) => cmd::query::run(&args, &global),
+        Some(Command::Clearance(args)) => cmd::clearance::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::describe;
 use crate::engine::Model;
+use crate::motion::Motion;
 use anyhow::Result;
 use glam::DVec3;
 use palpate::mesh::RawMesh;
@@ -33,6 +34,8 @@ pub(crate) struct Story<'a> {
     pub(crate) seconds: f64,
     /// The command that makes this page again.
     pub(crate) command: &'a str,
+    /// A motion of it against another shape: a heading, what it shows, and the answers.
+    pub(crate) motion: Option<(&'a str, &'a str, &'a Motion<'a>)>,
 }
 
 /// The whole page as text.
@@ -91,6 +94,12 @@ pub(crate) fn page(story: &Story<'_>) -> Result<String> {
         ));
     }
     show(&mut page, drawn)?;
+
+    if let Some((heading, words, motion)) = &story.motion {
+        page.section(heading);
+        page.paragraph(words);
+        motion.show(&mut page, 1)?;
+    }
 
     if !story.stages.is_empty() {
         page.section("Where the time went");

@@ -1,7 +1,8 @@
-//! Numbers with units on the command line, and points from CSV text.
+//! Numbers with units on the command line, and points and poses from CSV text.
 
 use anyhow::{Context, Result, bail};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
+use palpate::Pose;
 
 /// Metres for each unit a length may carry.
 const LENGTHS: [(&str, f64); 10] = [
@@ -41,6 +42,26 @@ pub(crate) fn length(text: &str) -> Result<f64, String> {
         Err(_) => {
             Err("not a length; write a number with m, mm, um, cm, km, in or ft, for example 0.5mm".into())
         }
+    }
+}
+
+/// A length that may be negative or zero, in metres.
+pub(crate) fn signed_length(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    match text.strip_prefix('-') {
+        _ if text.parse() == Ok(0.0) => Ok(0.0),
+        Some(rest) => length(rest).map(|x| -x),
+        None => length(text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// A length of zero or more, in metres.
+pub(crate) fn least_length(text: &str) -> Result<f64, String> {
+    match signed_length(text) {
+        Ok(x) if x < 0.0 => {
+            Err(format!("{text} is negative; write a length of 0 or more, for example 0.5mm"))
+        }
+        other => other,
     }
 }
 
@@ -94,6 +115,81 @@ pub(crate) fn points(text: &str, source: &str) -> Result<Vec<DVec3>> {
     Ok(out)
 }
 
+/// How far the length of a quaternion may be from 1 before that is noted.
+const UNIT_SLACK: f64 = 1e-3;
+
+/// A pose and whether its quaternion had to be made unit.
+pub(crate) type Read = (Pose, bool);
+
+/// A pose as text: `x y z qx qy qz qw`, or `x y z` without a rotation, separated by blanks or commas. Coordinates are in
+/// metres unless a unit follows.
+///
+/// # Errors
+/// Names the place of the value that is wrong.
+pub(crate) fn pose(text: &str) -> Result<Read> {
+    const NAMES: [&str; 7] = ["x", "y", "z", "qx", "qy", "qz", "qw"];
+    let text = text.trim();
+    let fields: Vec<&str> = if text.contains(',') {
+        text.split(',').map(str::trim).collect()
+    } else {
+        text.split_whitespace().collect()
+    };
+    if fields.len() != 3 && fields.len() != 7 {
+        bail!(
+            "{} values instead of 7 (or 3) in \"{}\"; write x y z qx qy qz qw, or x y z",
+            fields.len(),
+            shortened(text)
+        );
+    }
+    let mut values = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    for (i, field) in fields.iter().enumerate() {
+        let name = NAMES[i];
+        let value = match field.parse::<f64>() {
+            Ok(v) => v,
+            Err(_) if i < 3 && signed_length(field).is_ok() => signed_length(field).unwrap_or(f64::NAN),
+            Err(_) => bail!("column {} ({name}): \"{}\" is not a number", i + 1, shortened(field)),
+        };
+        if !value.is_finite() {
+            bail!("column {} ({name}): {value} is not a finite number", i + 1);
+        }
+        values[i] = value;
+    }
+    let [x, y, z, qx, qy, qz, qw] = values;
+    let q = DQuat::from_xyzw(qx, qy, qz, qw);
+    // Scaled first: squares of very small or large numbers leave the range of f64.
+    let largest = [qx, qy, qz, qw].iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    if largest == 0.0 {
+        bail!("columns 4 to 7: the quaternion 0 0 0 0 is no rotation; write 0 0 0 1 for none");
+    }
+    let scaled = DQuat::from_xyzw(qx / largest, qy / largest, qz / largest, qw / largest);
+    let noted = (q.length() - 1.0).abs() > UNIT_SLACK;
+    Ok((Pose::new(scaled, DVec3::new(x, y, z)), noted))
+}
+
+/// Poses from text: one a line, as [`pose`] reads them; blank lines, lines that start with `#` and a first line of names
+/// are skipped. Also the number of quaternions that were not unit.
+///
+/// # Errors
+/// Names the source, the line, the column and the value that is wrong.
+pub(crate) fn poses(text: &str, source: &str) -> Result<(Vec<Pose>, usize)> {
+    let (mut out, mut noted) = (Vec::new(), 0);
+    for (i, line) in text.lines().enumerate() {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        let names =
+            out.is_empty() && line.starts_with(['x', 'X', '"']) && line.chars().any(|c| c == 'y' || c == 'Y');
+        if line.is_empty() || line.starts_with('#') || names {
+            continue;
+        }
+        let (pose, off) = pose(line).with_context(|| format!("{source}, line {}", i + 1))?;
+        out.push(pose);
+        noted += usize::from(off);
+    }
+    if out.is_empty() {
+        bail!("{source} has no poses; write one x,y,z,qx,qy,qz,qw a line, in metres");
+    }
+    Ok((out, noted))
+}
+
 fn point(line: &str) -> Result<DVec3> {
     let fields: Vec<&str> = if line.contains(',') {
         line.split(',').map(str::trim).collect()
@@ -136,6 +232,30 @@ mod tests {
         assert_eq!(bytes("4096"), Ok(4096));
         for text in ["", "-1", "nan", "1e30", "GiB", "2 apples"] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn poses_and_what_is_wrong_with_them() {
+        let (p, noted) = pose("1 -2mm 3 0 0 0 1").unwrap();
+        assert_eq!((p.translation, noted), (DVec3::new(1.0, -2e-3, 3.0), false));
+        let (p, noted) = pose("0,0,0,0,0,0,2").unwrap();
+        assert_eq!((p, noted), (Pose::IDENTITY, true));
+        let (p, _) = pose("0 0 0 0 0 1e-300 1e-300").unwrap();
+        assert!(p.is_finite() && (p.rotation.length() - 1.0).abs() < 1e-12);
+        assert!(!pose("0 0 0 0 0 0.7071 0.7071").unwrap().1, "usual rounding is not noted");
+        assert_eq!(pose("1 2 3").unwrap().0, Pose::from_translation(DVec3::new(1.0, 2.0, 3.0)));
+        let (all, noted) = poses("x,y,z,qx,qy,qz,qw\n# c\n\n1,2,3\n0,0,0,0,0,3,0\r\n", "p.csv").unwrap();
+        assert_eq!((all.len(), noted), (2, 1));
+        for (text, words) in [
+            ("0,0,0\n0,0,0,0,0,0,0", ["line 2", "no rotation"]),
+            ("0,0,0,0,0,x,1", ["column 6", "qz"]),
+            ("0,0,nan", ["column 3", "finite"]),
+            ("1,2,3,4", ["4 values", "line 1"]),
+            ("\n", ["no poses", "p.csv"]),
+        ] {
+            let said = format!("{:#}", poses(text, "p.csv").unwrap_err());
+            assert!(words.iter().all(|w| said.contains(w)), "{said}");
         }
     }
 

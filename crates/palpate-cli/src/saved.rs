@@ -2,6 +2,7 @@
 
 use crate::engine::{self, Model, ModelMesh, Options, Source, Voxels};
 use anyhow::{Context, Result, bail};
+use glam::DVec3;
 use palpate::asset::{Asset, AssetContents, cache_key};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -28,10 +29,12 @@ pub(crate) fn write(path: &Path, model: &Model, key: u128) -> Result<()> {
     let voxels = model.voxels.as_ref().map(|v| {
         json!({ "surface": v.surface, "inside": v.inside, "layers": v.layers, "leaks": v.leaks, "bytes": v.bytes })
     });
-    let build =
-        json!({ "program": concat!("palpate ", env!("CARGO_PKG_VERSION")), "voxmap": voxels }).to_string();
-    let contents =
-        AssetContents { key, mesh: Some(model.mesh()?), field: Some(model.field()), build: &build };
+    let up = model.up.map(|u| u.to_array());
+    let program = concat!("palpate ", env!("CARGO_PKG_VERSION"));
+    let notes = json!({ "program": program, "voxmap": voxels, "levels": model.info.levels, "notes": model.notes, "up": up });
+    let build = notes.to_string();
+    let (mesh, field) = (Some(model.mesh()?), Some(model.field()));
+    let contents = AssetContents { key, mesh, field, shell: model.shell(), build: &build };
     let mut file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     contents.write_to(&mut file).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -65,6 +68,15 @@ pub(crate) fn open(path: &Path) -> Result<Model> {
     });
     let mut mesh_info = engine::mesh_info(report);
     mesh_info.learn(field.report());
-    let field = field.clone();
-    Ok(Model::new(ModelMesh::InFile(Box::new((asset, OnceLock::new()))), mesh_info, field, voxels))
+    let (field, shell) = (field.clone(), asset.shell_report().cloned());
+    let mut model =
+        Model::new(ModelMesh::InFile(Box::new((asset, OnceLock::new()))), mesh_info, field, voxels);
+    if let Some(report) = shell {
+        model.info.learn(&report, notes["levels"].as_u64().unwrap_or(0) as usize);
+    }
+    let said = notes["notes"].as_array().into_iter().flatten();
+    let up = [0, 1, 2].map(|i| notes["up"][i].as_f64().unwrap_or(0.0));
+    model.up = DVec3::from_array(up).try_normalize();
+    model.notes = said.filter_map(|n| n.as_str().map(str::to_owned)).collect();
+    Ok(model)
 }

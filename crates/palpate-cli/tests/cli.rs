@@ -11,7 +11,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-const COMMANDS: [&str; 6] = ["inspect", "build", "distance", "export", "report", "bench"];
+const COMMANDS: [&str; 8] =
+    ["inspect", "build", "distance", "export", "report", "query", "clearance", "bench"];
 
 const INSPECT_KEYS: &str = "vertices triangles boundary_edges nonmanifold_edges duplicate_faces degenerate components \
      watertight volume area aabb suggested_voxel sign_method";

@@ -6,7 +6,7 @@ use std::fmt::Write;
 pub type Format = fn(f64) -> String;
 
 /// Width of every chart in its own units; the text is 14 high, so a chart stays readable on a phone.
-const WIDTH: f64 = 600.0;
+pub(crate) const WIDTH: f64 = 600.0;
 /// Series beyond this many repeat colours.
 const COLOURS: usize = 6;
 
@@ -102,7 +102,7 @@ const STYLE: &str = "<style>.pv{--pv-ink:#1c2128;--pv-dim:#5b6470;--pv-line:#d9d
 .pv text{fill:var(--pv-ink)}.pv .d{fill:var(--pv-dim)}.pv .g{stroke:var(--pv-line);fill:none}\
 .pv .t{font-weight:600;font-size:15px}</style>";
 
-fn open(height: f64, title: &str) -> String {
+pub(crate) fn open(height: f64, title: &str) -> String {
     let title = escape(title);
     format!(
         "<svg class=\"pv\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
@@ -112,15 +112,15 @@ fn open(height: f64, title: &str) -> String {
 }
 
 /// Where values lie along one axis.
-struct Ruler {
+pub(crate) struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
-    ticks: Vec<f64>,
+    pub(crate) ticks: Vec<f64>,
 }
 
 impl Ruler {
-    fn new(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn new(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let fits = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
         let (mut low, mut high) =
             values.filter(fits).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -159,8 +159,13 @@ impl Ruler {
         Self { scale, low, high, ticks }
     }
 
+    /// From the lowest to the highest tick.
+    pub(crate) fn width(&self) -> f64 {
+        self.high - self.low
+    }
+
     /// Place of a value, 0 at the low end and 1 at the high end.
-    fn place(&self, v: f64) -> Option<f64> {
+    pub(crate) fn place(&self, v: f64) -> Option<f64> {
         let t = match self.scale {
             Scale::Linear => (v - self.low) / (self.high - self.low),
             Scale::Log if v > 0.0 => (v / self.low).ln() / (self.high / self.low).ln(),

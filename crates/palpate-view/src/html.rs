@@ -152,6 +152,17 @@ impl Page {
         Ok(())
     }
 
+    /// Pictures one below the other, over the whole width.
+    ///
+    /// # Errors
+    /// When a picture cannot be encoded.
+    pub fn wide_pictures(&mut self, pictures: &[Picture<'_>]) -> Result<(), ::png::EncodingError> {
+        for picture in pictures {
+            self.pictures(core::slice::from_ref(picture))?;
+        }
+        Ok(())
+    }
+
     /// A chart over the whole width; `svg` is taken as it is (see [`crate::chart`]).
     pub fn chart(&mut self, svg: &str, caption: &str) {
         let caption = escape(caption);

@@ -96,6 +96,16 @@ impl Image {
         }
     }
 
+    /// Copies `other` to where its top left corner is at (`x`, `y`), transparency included; what is outside is cut off.
+    pub fn paste(&mut self, other: &Self, x: u32, y: u32) {
+        let wide = other.width.min(self.width.saturating_sub(x)) as usize * 4;
+        for row in 0..other.height.min(self.height.saturating_sub(y)) {
+            let to = ((y + row) as usize * self.width as usize + x as usize) * 4;
+            let from = row as usize * other.width as usize * 4;
+            self.rgba[to..to + wide].copy_from_slice(&other.rgba[from..from + wide]);
+        }
+    }
+
     /// This picture on an opaque background of one colour.
     #[must_use]
     pub fn over(&self, background: Rgb) -> Self {
@@ -130,6 +140,17 @@ mod tests {
     fn over_makes_every_pixel_opaque() {
         let image = Image::new(3, 3).over([10, 20, 30]);
         assert!(image.rgba().chunks(4).all(|p| p == [10, 20, 30, 255]));
+    }
+
+    #[test]
+    fn pasting_cuts_at_the_border() {
+        let mut image = Image::new(3, 2);
+        image.paste(&Image::new(2, 2).over([9; 3]), 2, 1);
+        assert_eq!(
+            (image.pixel(2, 1), image.pixel(1, 1), image.pixel(2, 0)),
+            ([9, 9, 9, 255], [0; 4], [0; 4])
+        );
+        image.paste(&Image::new(2, 2), 7, 7);
     }
 
     #[test]

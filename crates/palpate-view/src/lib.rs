@@ -4,6 +4,7 @@
 //! in software, [`slice`](mod@slice) draws a plane through a distance field, [`chart`] writes SVG, [`html`] puts them on
 //! one self-contained page, [`png`](mod@png) encodes. The same input gives the same bytes on any number of threads.
 
+pub mod band;
 pub mod chart;
 pub mod cut;
 pub mod font;
@@ -17,5 +18,5 @@ pub mod slice;
 pub mod units;
 
 pub use crate::image::Image;
-pub use crate::raster::{Camera, Lens, RenderParams, render};
+pub use crate::raster::{Camera, Lens, RenderParams, render, render_through};
 pub use crate::scene::{Paint, Scene};

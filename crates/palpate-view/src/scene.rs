@@ -12,6 +12,9 @@ const CREASE_COS: f32 = 0.743;
 /// A vertex with more faces than this is shaded flat \[1\]: smoothing costs the square of the count.
 const MAX_VALENCE: usize = 96;
 
+/// Sides of a stick.
+const STICK_SIDES: usize = 10;
+
 /// How triangles are coloured. A slice that is too short repeats its last colour; an empty one is grey.
 #[derive(Clone, Copy, Debug)]
 pub enum Paint<'a> {
@@ -164,6 +167,46 @@ impl Scene {
         }
     }
 
+    /// A scene whose stored positions are relative to `origin` \[m\]. Scenes that are drawn together share one.
+    pub fn around(origin: DVec3) -> Self {
+        Self { origin: origin.is_finite().then_some(origin), ..Self::default() }
+    }
+
+    /// Adds a round stick between two points, of `radius` \[m\]; with a `tip` it ends as an arrow there.
+    pub fn stick(&mut self, from: DVec3, to: DVec3, radius: f64, tip: bool, colour: Rgb) {
+        let along = to - from;
+        if !(from.is_finite() && to.is_finite() && along.length() > 0.0 && radius > 0.0) {
+            return;
+        }
+        let origin = *self.origin.get_or_insert(from);
+        let way = along.normalize_or_zero();
+        let side = way.any_orthonormal_vector();
+        let other = way.cross(side);
+        // The head of an arrow takes three radii across and six along, but at most half of the stick.
+        let head = if tip { (6.0 * radius).min(0.5 * along.length()) } else { 0.0 };
+        let neck = to - head * way;
+        let ring = |k: usize| {
+            let angle = core::f64::consts::TAU * k as f64 / STICK_SIDES as f64;
+            angle.cos() * side + angle.sin() * other
+        };
+        let mut tri = |corners: [DVec3; 3], normals: [DVec3; 3]| {
+            let corners = corners.map(|p| (p - origin).as_vec3());
+            let normals = normals.map(|n| n.as_vec3().normalize_or(Vec3::Z));
+            self.tris.push(Tri { corners, normals, colours: [colour; 3], half: 0 });
+        };
+        for k in 0..STICK_SIDES {
+            let (u, v) = (ring(k), ring(k + 1));
+            let [a, b, c, d] = [from + radius * u, from + radius * v, neck + radius * v, neck + radius * u];
+            tri([a, b, c], [u, v, v]);
+            tri([a, c, d], [u, v, u]);
+            if tip {
+                let (p, q) = (neck + 3.0 * radius * u, neck + 3.0 * radius * v);
+                tri([p, q, to], [u + 0.5 * way, v + 0.5 * way, u + v + way]);
+                tri([neck, q, p], [-way; 3]);
+            }
+        }
+    }
+
     /// Adds points as small balls of `radius` \[m\].
     pub fn points(&mut self, points: &[DVec3], radius: f64, colour: Rgb) {
         for p in points.iter().filter(|p| p.is_finite()) {
@@ -225,6 +268,24 @@ mod tests {
             let [a, b, c] = t.corners;
             assert!((b - a).cross(c - a).dot(t.normals[0]) > 0.0, "faces turn outward");
         }
+    }
+
+    #[test]
+    fn sticks_face_outward_and_bad_ones_are_left_out() {
+        let mut scene = Scene::around(DVec3::splat(5.0));
+        for (from, to, radius) in
+            [(DVec3::ZERO, DVec3::ZERO, 1.0), (DVec3::NAN, DVec3::X, 1.0), (DVec3::ZERO, DVec3::X, f64::NAN)]
+        {
+            scene.stick(from, to, radius, true, [1; 3]);
+        }
+        assert!(scene.tris.is_empty());
+        scene.stick(DVec3::ZERO, DVec3::X, 0.05, true, [1; 3]);
+        for t in &scene.tris {
+            let [a, b, c] = t.corners;
+            assert!((b - a).cross(c - a).dot(t.normals.iter().sum()) > 0.0);
+        }
+        let aabb = scene.aabb();
+        assert!((aabb.max.x - 1.0).abs() < 1e-6 && (aabb.max.y - 0.15).abs() < 0.01, "{aabb:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::process::Command;
 const EXAMPLES: &str = "Examples:
   palpate bench --list
   palpate bench generation
+  palpate bench contact
   palpate bench generation --json
 
 Benches compare with other programs, so they live in a program of their own, palpate-lab, beside this one:

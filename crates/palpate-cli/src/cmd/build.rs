@@ -15,12 +15,14 @@ const EXAMPLES: &str = "Examples:
   palpate build gear.stl --unit mm -o gear.palp
   palpate build gear.stl --unit mm --voxel 0.1mm -o gear.palp
   palpate build bunny.obj --resolution 512 --encoding scaled -o bunny.palp
+  palpate build nut.stl --unit mm --voxel 0.1mm --spacing 0.3mm -o nut.palp
   palpate build big.ply --max-memory 2GiB --threads 4 -o big.palp
 
-Building again with the same mesh and options takes the finished file; --force builds anyway.
+The file holds the mesh, the field and, unless --no-points, points on the surface for `palpate query` and
+`palpate clearance`. Building again with the same mesh and options takes the finished file; --force builds anyway.
 The file is written beside its place and moved there, so a failure never leaves half of one.";
 
-/// Builds the signed distance field of a mesh and writes it to a .palp file.
+/// Builds the signed distance field of a mesh and points on its surface, and writes them to a .palp file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -58,7 +60,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
             reporter.stage("read mesh", 0);
             let (mesh, info) = engine::load_mesh(&source)?;
             drop(source);
-            let model = engine::build(mesh, info, &options, &reporter).with_context(|| input.title())?;
+            let mut model = engine::build(mesh, info, &options, &reporter).with_context(|| input.title())?;
+            model.up = Some(input.up());
             reporter.stage("write file", 0);
             saved::write(temporary.path(), &model, key)?;
             reporter.check()?;

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let reporter = Reporter::new(global.quiet || global.json);
     let mut build = args.build.clone();
     build.triangles |= args.witness;
-    let model = open_or_build(&Input::parse(&args.input), &build, &reporter)?;
+    let model = open_or_build(&Input::parse(&args.input), &build, false, &reporter)?;
     reporter.finish();
     if args.witness {
         return witnesses(&model, &points, args, global);

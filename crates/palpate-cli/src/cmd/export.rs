@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", group = "what")]
     iso: Option<PathBuf>,
     /// Distance of the surface for --iso, negative inside, for example 1mm
-    #[arg(long, value_name = "LENGTH", default_value = "0", allow_hyphen_values = true, value_parser = signed_length)]
+    #[arg(long, value_name = "LENGTH", default_value = "0", allow_hyphen_values = true, value_parser = crate::parse::signed_length)]
     level: f64,
     /// Surface voxels as cubes: .obj, .ply or .stl
     #[arg(long, value_name = "FILE", group = "what")]
@@ -77,16 +77,6 @@ pub(crate) struct Args {
     build: BuildArgs,
 }
 
-/// A length that may be negative or zero [m].
-fn signed_length(text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    match text.strip_prefix('-') {
-        _ if text.parse() == Ok(0.0) => Ok(0.0),
-        Some(rest) => crate::parse::length(rest).map(|x| -x),
-        None => crate::parse::length(text),
-    }
-}
-
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if (0.0..=1.0).contains(&x) => Ok(x),
@@ -106,7 +96,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     }
     let input = Input::parse(&args.input);
     let reporter = Reporter::new(global.quiet || global.json);
-    let model = open_or_build(&input, &args.build, &reporter)?;
+    let model = open_or_build(&input, &args.build, false, &reporter)?;
     let mut written = Vec::new();
     palpate::par::with_threads(args.build.threads, || {
         write_all(args, &input, &model, &reporter, &mut written)
@@ -169,13 +159,13 @@ fn write_all(
     }
     if let Some(path) = &args.picture {
         reporter.stage("picture", 0);
-        let image = page::mesh_picture(model, input.up())?;
+        let image = page::mesh_picture(model, model.up.unwrap_or_else(|| input.up()))?;
         let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
         note(path, "picture", bytes);
     }
     if let Some(path) = &args.cutaway {
         reporter.stage("cutaway", 0);
-        let Some(image) = page::cut_picture(model, input.up()) else {
+        let Some(image) = page::cut_picture(model, model.up.unwrap_or_else(|| input.up())) else {
             bail!("{} has no inside to show; --slice shows any plane", input.title());
         };
         let bytes = files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;

@@ -2,16 +2,19 @@
 
 pub(crate) mod bench;
 pub(crate) mod build;
+pub(crate) mod clearance;
 pub(crate) mod demo;
 pub(crate) mod distance;
 pub(crate) mod export;
 pub(crate) mod inspect;
+pub(crate) mod query;
 pub(crate) mod report;
 
 use crate::engine::{self, Encoding, Input, Model, Options, Size};
 use crate::progress::Reporter;
 use crate::{parse, saved};
 use anyhow::{Context, Result, bail};
+use glam::DVec3;
 use palpate::progress::Progress;
 
 /// Options of every command that reads a mesh.
@@ -34,9 +37,12 @@ pub(crate) struct BuildArgs {
     /// Cells along the largest axis, three on each side of padding included [default: 256]
     #[arg(long, value_name = "CELLS", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) resolution: Option<u32>,
-    /// Distance between shell points [default: two voxels]
+    /// Distance between the points on the surface that contact is found with [default: two voxels]
     #[arg(long, allow_hyphen_values = true, value_parser = parse::length, value_name = "LENGTH")]
     pub(crate) spacing: Option<f64>,
+    /// Make the field alone, without points: smaller and quicker where only distances of points are asked
+    #[arg(long, conflicts_with = "spacing")]
+    pub(crate) no_points: bool,
     /// How distances are stored: float (most accurate), scaled (16 bits, half the memory) or layered (whole layers
     /// of voxels, as in the papers)
     #[arg(long, value_enum, default_value_t = Encoding::Float, hide_possible_values = true)]
@@ -86,6 +92,7 @@ impl BuildArgs {
         };
         Ok(Options {
             spacing: self.spacing,
+            points: !self.no_points,
             encoding: self.encoding,
             precision: self.precision,
             band: self.band,
@@ -99,12 +106,36 @@ impl BuildArgs {
     }
 }
 
-/// The model of a built asset, or one built now from a mesh.
-pub(crate) fn open_or_build(input: &Input, args: &BuildArgs, reporter: &Reporter) -> Result<Model> {
+/// Which axis is up in pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Up {
+    X,
+    Y,
+    Z,
+}
+
+impl Up {
+    pub(crate) fn axis(self) -> DVec3 {
+        match self {
+            Self::X => DVec3::X,
+            Self::Y => DVec3::Y,
+            Self::Z => DVec3::Z,
+        }
+    }
+}
+
+/// The model of a built asset, or one built now from a mesh, with points only if asked for.
+pub(crate) fn open_or_build(
+    input: &Input,
+    args: &BuildArgs,
+    points: bool,
+    reporter: &Reporter,
+) -> Result<Model> {
     if let Input::Asset(path) = input {
         return saved::open(path);
     }
-    let options = args.options()?;
+    let mut options = args.options()?;
+    options.points &= points;
     reporter.stage("read mesh", 0);
     let source = engine::read(input, args.mesh.unit)?;
     let (mesh, info) = engine::load_mesh(&source)?;

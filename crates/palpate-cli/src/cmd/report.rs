@@ -1,7 +1,8 @@
 //! `palpate report`: everything about a mesh on one page.
 
-use crate::cmd::{BuildArgs, open_or_build, stages_json};
+use crate::cmd::{BuildArgs, Up, open_or_build, stages_json};
 use crate::engine::Input;
+use crate::motion::Motion;
 use crate::outcome::{Outcome, rows};
 use crate::page::{self, Story};
 use crate::progress::{Reporter, peak_memory};
@@ -16,14 +17,6 @@ const EXAMPLES: &str = "Examples:
   palpate report gear.stl --unit mm -o gear.html
   palpate report bunny.obj --resolution 128 --up y
   palpate report gear.palp";
-
-/// Which axis is up in the pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Up {
-    X,
-    Y,
-    Z,
-}
 
 /// Builds the field of a mesh and writes one page with report, warnings, pictures and times.
 #[derive(Debug, clap::Args)]
@@ -45,29 +38,37 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let input = Input::parse(&args.input);
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", input.title())));
-    let up = match args.up {
-        Some(Up::X) => DVec3::X,
-        Some(Up::Y) => DVec3::Y,
-        Some(Up::Z) => DVec3::Z,
-        None => input.up(),
-    };
+    let up = args.up.map(Up::axis);
     let command = format!("palpate report {}", args.input);
-    write(&input, &args.build, &output, up, &command, global)
+    let wanted = Wanted { output: &output, up, command: &command, motion: None };
+    write(&input, &args.build, &wanted, global)
 }
 
-/// Builds or opens `input`, writes the page to `output` and answers with the field's report.
+/// What a page is to be.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) output: &'a Path,
+    /// Up in the pictures; none: as the mesh's file has it.
+    pub(crate) up: Option<DVec3>,
+    /// The command that makes it again.
+    pub(crate) command: &'a str,
+    /// See [`Story::motion`].
+    pub(crate) motion: Option<(&'a str, &'a str, &'a Motion<'a>)>,
+}
+
+/// Builds or opens `input`, writes the page and answers with the field's report.
 pub(crate) fn write(
     input: &Input,
     build: &BuildArgs,
-    output: &Path,
-    up: DVec3,
-    command: &str,
+    wanted: &Wanted<'_>,
     global: &Global,
 ) -> Result<Outcome> {
+    let &Wanted { output, up, command, motion } = wanted;
     // Refuse a place that cannot be written before the work, not after it.
     drop(files::Temporary::beside(output)?);
     let reporter = Reporter::new(global.quiet || global.json);
-    let model = open_or_build(input, build, &reporter)?;
+    let model = open_or_build(input, build, true, &reporter)?;
+    let up = up.or(model.up).unwrap_or_else(|| input.up());
     let (seconds, mut stages) = reporter.finish();
     let peak = peak_memory();
     if matches!(input, Input::Asset(_)) {
@@ -76,7 +77,7 @@ pub(crate) fn write(
     let drawing = Reporter::new(global.quiet || global.json);
     drawing.stage("draw pictures", 0);
     let title = input.title();
-    let story = Story { title: &title, model: &model, up, stages: &stages, seconds, command };
+    let story = Story { title: &title, model: &model, up, stages: &stages, seconds, command, motion };
     let html = palpate::par::with_threads(build.threads, || page::page(&story))?;
     files::write(output, |out| Ok(out.write_all(html.as_bytes())?))?;
     drawing.finish();

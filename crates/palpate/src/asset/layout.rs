@@ -53,6 +53,11 @@ pub(super) const FIELD: [u8; 8] = name(b"field");
 pub(super) const CELLS: [u8; 8] = name(b"cells");
 pub(super) const NODES: [u8; 8] = name(b"nodes");
 pub(super) const CLOSEST: [u8; 8] = name(b"closest");
+pub(super) const SHELL: [u8; 8] = name(b"shell");
+pub(super) const POINTS: [u8; 8] = name(b"points");
+pub(super) const NORMALS: [u8; 8] = name(b"normals");
+pub(super) const AREAS: [u8; 8] = name(b"areas");
+pub(super) const POINT_TRIANGLES: [u8; 8] = name(b"pointtri");
 pub(super) const BUILD: [u8; 8] = name(b"build");
 
 /// A section's name as text.

@@ -1,4 +1,4 @@
-//! Files that keep what was built: one `.palp` container for mesh report, mesh and field.
+//! Files that keep what was built: one `.palp` container for mesh report, mesh, field and shell.
 //!
 //! A file is a header, a table of sections and the sections, all little-endian; see `layout.rs`. Opening maps the file
 //! and checks every number a query could depend on, so that a field from a file is as valid as one just built.
@@ -22,6 +22,7 @@ mod error;
 mod layout;
 mod read;
 mod record;
+mod shell;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -32,6 +33,7 @@ pub use layout::reseal;
 
 use crate::field::Field;
 use crate::mesh::{Mesh, MeshReport};
+use crate::shell::{Shell, ShellReport};
 use crate::store::{Bytes, Store};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -46,6 +48,8 @@ pub struct AssetContents<'a> {
     pub mesh: Option<&'a Mesh>,
     /// The field.
     pub field: Option<&'a Field>,
+    /// The points on the surface. They are read again only beside the field of the same surface.
+    pub shell: Option<&'a Shell>,
     /// How it was built, for people.
     pub build: &'a str,
 }
@@ -62,6 +66,7 @@ pub struct Asset {
     mesh_report: Option<MeshReport>,
     mesh: Option<Stored>,
     field: Option<Field>,
+    shell: Option<StoredShell>,
     bytes: Arc<Bytes>,
 }
 
@@ -79,6 +84,17 @@ enum Positions {
     Single(Store<f32>),
     /// Only where rounding to f32 would leave a triangle without area.
     Double(Store<f64>),
+}
+
+/// The shell as the file has it.
+#[derive(Clone, Debug)]
+struct StoredShell {
+    origin: DVec3,
+    report: ShellReport,
+    positions: Store<f32>,
+    normals: Store<f32>,
+    areas: Store<f32>,
+    triangles: Store<u32>,
 }
 
 impl Asset {
@@ -100,6 +116,11 @@ impl Asset {
     /// The field, exactly as written; none when the file has none. A clone shares the file's memory.
     pub fn field(&self) -> Option<&Field> {
         self.field.as_ref()
+    }
+
+    /// How dense the points are, as written; none when the file has none. See [`Asset::shell`].
+    pub fn shell_report(&self) -> Option<&ShellReport> {
+        self.shell.as_ref().map(|s| &s.report)
     }
 
     /// Size of the file [bytes].

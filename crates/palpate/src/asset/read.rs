@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Triangle numbers of a field are below this: what a mesh and its caps can have at most.
-const MAX_TRIANGLE: u32 = 1 << 31;
+pub(super) const MAX_TRIANGLE: u32 = 1 << 31;
 
 impl Asset {
     /// Opens a file: checks it and maps it (reads it without the `mmap` feature).
@@ -74,7 +74,7 @@ impl Asset {
     }
 }
 
-fn damaged(problem: Problem, file: &Path) -> AssetError {
+pub(super) fn damaged(problem: Problem, file: &Path) -> AssetError {
     AssetError::Damaged { file: file.to_path_buf(), section: problem.section, problem: problem.text }
 }
 
@@ -130,12 +130,19 @@ fn read(bytes: Arc<Bytes>, file: PathBuf) -> Result<Asset, Problem> {
         Some(record) => Some(parts.field(record::read_field(layout::FIELD, record)?)?),
         None => None,
     };
+    let shell = match parts.plain(layout::SHELL)? {
+        Some(record) => {
+            let (report, origin) = record::read_shell(layout::SHELL, record)?;
+            Some(parts.shell(report, origin)?)
+        }
+        None => None,
+    };
     let key = table.key;
-    Ok(Asset { file, key, build, mesh_report, mesh, field, bytes })
+    Ok(Asset { file, key, build, mesh_report, mesh, field, shell, bytes })
 }
 
 /// The file being read.
-struct Parts<'a> {
+pub(super) struct Parts<'a> {
     bytes: &'a Arc<Bytes>,
     table: &'a Table,
 }
@@ -158,7 +165,7 @@ impl Parts<'_> {
     }
 
     /// An array of `count` numbers that pass `valid` (given pieces of the section); `what` names the rule.
-    fn array<T: AnyBitPattern + NoUninit>(
+    pub(super) fn array<T: AnyBitPattern + NoUninit>(
         &self,
         name: [u8; 8],
         count: usize,

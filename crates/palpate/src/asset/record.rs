@@ -4,6 +4,7 @@ use super::error::Problem;
 use crate::field::{Encoding, FieldReport, Lattice, SignMethod};
 use crate::math::Aabb;
 use crate::mesh::{Hole, HoleOutcome, MeshReport};
+use crate::shell::ShellReport;
 use glam::DVec3;
 
 /// What the section of the field says, besides its big arrays.
@@ -151,6 +152,41 @@ pub(super) fn read_mesh(section: [u8; 8], bytes: &[u8]) -> Result<(MeshReport, D
         min_edge: from.size("shortest edge")?,
         max_edge: from.size("longest edge")?,
         suggested_voxel: from.size("suggested voxel")?,
+    };
+    from.end()?;
+    Ok((report, origin))
+}
+
+/// A shell's report and what its positions are relative to.
+pub(super) fn write_shell(r: &ShellReport, origin: DVec3) -> Vec<u8> {
+    let mut out = Out::default();
+    out.point(origin);
+    [r.spacing, r.radius, r.area].into_iter().for_each(|x| out.real(x));
+    [r.entries, r.points, r.feature_points, r.recovered, r.filled].into_iter().for_each(|n| out.count(n));
+    out.real(r.voxel);
+    [r.surface_voxels, r.interior_projections, r.boundary_projections, r.recovered_projections]
+        .into_iter()
+        .for_each(|n| out.count(n));
+    out.0
+}
+
+pub(super) fn read_shell(section: [u8; 8], bytes: &[u8]) -> Result<(ShellReport, DVec3), Problem> {
+    let mut from = In { section, bytes };
+    let origin = from.point("origin")?;
+    let report = ShellReport {
+        spacing: from.size("spacing")?,
+        radius: from.size("radius")?,
+        area: from.size("area")?,
+        entries: from.count("number of entries")?,
+        points: from.count("number of points")?,
+        feature_points: from.count("number of points on edges")?,
+        recovered: from.count("number of recovered points")?,
+        filled: from.count("number of filled points")?,
+        voxel: from.size("voxel")?,
+        surface_voxels: from.count("number of surface voxels")?,
+        interior_projections: from.count("number of projections")?,
+        boundary_projections: from.count("number of projections")?,
+        recovered_projections: from.count("number of projections")?,
     };
     from.end()?;
     Ok((report, origin))

@@ -5,6 +5,8 @@ use super::*;
 use crate::field::analytic::Analytic;
 use crate::field::{Encoding, FieldParams, SignMethod};
 use crate::mesh::{RawMesh, RepairParams, samples};
+use crate::shell::ShellParams;
+use crate::tree::{Tree, TreeParams};
 use glam::Vec3;
 use std::fs;
 use std::path::Path;
@@ -19,6 +21,16 @@ fn build(mesh: &Mesh, voxel: f64, params: &FieldParams) -> Field {
     Field::build(mesh, voxel, params).unwrap()
 }
 
+fn shell_of(mesh: &Mesh, field: &Field, spacing: f64) -> Shell {
+    Shell::build(mesh, field, spacing, &ShellParams::default()).unwrap()
+}
+
+/// Everything of a shell, and the tree over it.
+fn points_said(shell: &Shell) -> String {
+    let tree = Tree::build(shell, &TreeParams::default());
+    format!("{shell:?} {tree:?}")
+}
+
 /// A file of a few KiB with every section: an open cube, so that there are caps.
 fn small() -> Vec<u8> {
     let mesh = mesh_of(samples::cube_missing_face(0.02));
@@ -28,6 +40,7 @@ fn small() -> Vec<u8> {
         key: 7 << 70 | 9,
         mesh: Some(&mesh),
         field: Some(&field),
+        shell: Some(&shell_of(&mesh, &field, 0.012)),
         build: "voxel 5 mm, für alle",
     };
     contents.to_bytes().unwrap()
@@ -59,7 +72,9 @@ fn said(asset: &Asset) -> String {
     let field =
         asset.field().map(|f| (f.lattice, f.report.clone(), f.encoding(), answers(f), f.closest.to_vec()));
     let mesh = asset.mesh().map(|m| m.map(|m| (m.positions, m.triangles, m.report)));
-    format!("{} {:?} {:?} {field:?} {mesh:?}", asset.key(), asset.build_text(), asset.mesh_report())
+    let shell = asset.shell().map(|s| s.map(|s| points_said(&s)));
+    let report = asset.mesh_report();
+    format!("{} {:?} {report:?} {field:?} {mesh:?} {shell:?}", asset.key(), asset.build_text())
 }
 
 /// The place of a section in a file.
@@ -96,6 +111,31 @@ fn fields_of_every_encoding_come_back_bit_for_bit() {
             }
         }
     }
+}
+
+#[test]
+fn shells_come_back_bit_for_bit_and_make_the_same_tree() {
+    for (name, voxel) in [("gear", 1e-3), ("cube-missing-face", 2e-3), ("needle", 4e-4)] {
+        let far = DVec3::new(1000.0, -20.0, 3.0);
+        let mesh = mesh_of(samples::moved(samples::by_name(name).unwrap(), far));
+        let field = build(&mesh, voxel, &FieldParams::default());
+        let shell = shell_of(&mesh, &field, 2.0 * voxel);
+        let contents = AssetContents { field: Some(&field), shell: Some(&shell), ..Default::default() };
+        let bytes = contents.to_bytes().unwrap();
+        let asset = Asset::from_bytes(&bytes).unwrap();
+        assert_eq!(asset.shell_report(), Some(shell.report()), "{name}");
+        let again = asset.shell().unwrap().unwrap();
+        assert!(again.len() > 50, "{name}: {}", again.len());
+        assert_eq!(points_said(&again), points_said(&shell), "{name}");
+        // Beside no field nothing says where the points may be.
+        let alone = AssetContents { shell: Some(&shell), ..Default::default() }.to_bytes().unwrap();
+        let message = Asset::from_bytes(&alone).unwrap().shell().unwrap_err().to_string();
+        assert!(message.contains("no field"), "{message}");
+    }
+    let field = build(&mesh_of(samples::cuboid(DVec3::ONE)), 0.1, &FieldParams::default());
+    let without = AssetContents { field: Some(&field), ..Default::default() }.to_bytes().unwrap();
+    let asset = Asset::from_bytes(&without).unwrap();
+    assert!(asset.shell_report().is_none() && asset.shell().unwrap().is_none());
 }
 
 #[test]
@@ -254,7 +294,8 @@ fn particular_lies_are_named() {
         let start = section(&changed, name).start + at;
         changed[start..start + new.len()].copy_from_slice(new);
         reseal(&mut changed);
-        Asset::from_bytes(&changed).and_then(|a| a.mesh().map(|_| ())).unwrap_err().to_string()
+        let asset = Asset::from_bytes(&changed).and_then(|a| a.mesh().and(a.shell()).map(|_| ()));
+        asset.unwrap_err().to_string()
     };
     for (name, at, new, word) in [
         ("cells", 0, &5i32.to_le_bytes()[..], "no brick"),
@@ -272,6 +313,18 @@ fn particular_lies_are_named() {
         ("mesh", 24, &9u64.to_le_bytes(), "vertices"),
         ("faces", 0, &8u32.to_le_bytes(), "vertices [8,"),
         ("vertices", 0, &f32::NAN.to_le_bytes(), "vertex 0"),
+        ("shell", 24, &0f64.to_le_bytes(), "0 m as spacing"),
+        ("shell", 24, &1e-9f64.to_le_bytes(), "as spacing"),
+        ("shell", 24, &1f64.to_le_bytes(), "places"),
+        ("shell", 32, &f64::NAN.to_le_bytes(), "radius"),
+        ("shell", 48, &1u64.to_le_bytes(), "bytes"),
+        ("shell", 56, &1u64.to_le_bytes(), "places, not 1"),
+        ("points", 0, &f32::NAN.to_le_bytes(), "point 0"),
+        ("points", 12, &1f32.to_le_bytes(), "outside"),
+        ("normals", 0, &2f32.to_le_bytes(), "at point 0"),
+        ("normals", 0, &f32::NAN.to_le_bytes(), "at point 0"),
+        ("areas", 4, &(-1f32).to_le_bytes(), "at point 1"),
+        ("pointtri", 0, &u32::MAX.to_le_bytes(), "triangle"),
         ("build", 0, &[0xff], "no text"),
     ] {
         let message = lie(name, at, new);

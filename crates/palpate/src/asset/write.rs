@@ -6,7 +6,7 @@ use crate::field::encode::Values;
 use crate::mesh::Mesh;
 use crate::mesh::sliver::is_flat;
 use crate::par;
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -110,6 +110,13 @@ impl AssetContents<'_> {
             if !field.closest.is_empty() {
                 all.push((layout::CLOSEST, bytemuck::cast_slice::<u32, u8>(&field.closest).into()));
             }
+        }
+        if let Some(shell) = self.shell {
+            all.push((layout::SHELL, record::write_shell(&shell.report, shell.origin).into()));
+            all.push((layout::POINTS, bytemuck::cast_slice::<Vec3, u8>(&shell.positions).into()));
+            all.push((layout::NORMALS, bytemuck::cast_slice::<Vec3, u8>(&shell.normals).into()));
+            all.push((layout::AREAS, bytemuck::cast_slice::<f32, u8>(&shell.areas).into()));
+            all.push((layout::POINT_TRIANGLES, bytemuck::cast_slice::<u32, u8>(&shell.triangles).into()));
         }
         all
     }

@@ -8,7 +8,9 @@ use super::areas::{self, Cover};
 use super::faces::{Faces, area};
 use super::sample::{self, Voxels};
 use super::table::Cells;
-use super::{Entry, Normals, Points, Shell, ShellError, ShellParams, ShellReport, features, normals};
+use super::{
+    Entry, MOST_ACROSS, Normals, Points, Shell, ShellError, ShellParams, ShellReport, features, normals,
+};
 use crate::field::Field;
 use crate::math::Aabb;
 use crate::mesh::Mesh;
@@ -16,8 +18,6 @@ use crate::par;
 use crate::progress::{Progress, Silent};
 use glam::{DVec3, Vec3};
 
-/// Most spacings along the largest extent: positions then keep 1/32 of a spacing.
-const MOST_ACROSS: f64 = (1u32 << 20) as f64;
 /// Points per spacing² that even an uneven covering has at least [1]: discs of the spacing as radius, without overlap.
 const SPARSEST: f64 = 0.3;
 /// Points per spacing² of shells as built, for estimates [1].

@@ -29,6 +29,9 @@ use crate::voxmap::BuildError;
 use glam::{DVec3, Vec3};
 use thiserror::Error;
 
+/// Most spacings along the largest extent: positions then keep 1/32 of a spacing.
+pub(crate) const MOST_ACROSS: f64 = (1u32 << 20) as f64;
+
 /// Points on the surface of a shape, in its own frame.
 ///
 /// A point on a sharp edge or corner is several consecutive entries at one position, one for each face it stands for. Points that
