@@ -220,11 +220,12 @@ fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) 
         let q = field.exact.closest(p, None);
         return (q.distance, q.point, p);
     };
-    for _ in 0..STEPS {
+    for step in 0..STEPS {
         let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
         let moved = pose.point(near);
         let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
-        if now >= squared {
+        // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
+        if step > 0 && now >= squared {
             break;
         }
         let gain = squared.sqrt() - now.sqrt();
