@@ -269,9 +269,9 @@ impl Frame {
     fn of(corners: [DVec3; 3]) -> Self {
         let [a, b, c] = corners;
         let edges = [b - a, c - b, a - c];
-        let longest = edges.into_iter().fold(DVec3::ZERO, |m, e| {
-            if e.length_squared() > m.length_squared() { e } else { m }
-        });
+        let longest = edges
+            .into_iter()
+            .fold(DVec3::ZERO, |m, e| if e.length_squared() > m.length_squared() { e } else { m });
         let x = longest.try_normalize().unwrap_or(DVec3::X);
         let n = (b - a).cross(c - a);
         let z = (n - x * n.dot(x)).try_normalize().unwrap_or_else(|| x.any_orthonormal_vector());
@@ -472,8 +472,9 @@ fn cells(
 ) -> f32 {
     shares.clear();
     let mut farthest = 0.0f32;
-    let mut polygon = [Vec2::ZERO; CORNERS];
-    let mut other = [Vec2::ZERO; CORNERS];
+    let mut buffers = [[Vec2::ZERO; CORNERS]; 2];
+    let [polygon, other] = &mut buffers;
+    let (mut polygon, mut other) = (polygon, other);
     let mut signs = [0.0f32; CORNERS];
     for (i, site) in sites.iter().enumerate() {
         polygon[..3].copy_from_slice(&flat);

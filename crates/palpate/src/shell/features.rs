@@ -29,13 +29,7 @@ struct Edge {
 }
 
 /// The points on features, no two nearer than the square root of `limit_sq`, in an order of their own.
-pub(super) fn sample(
-    faces: &Faces<'_>,
-    cos_angle: f32,
-    spacing: f64,
-    cells: Cells,
-    limit_sq: f32,
-) -> Points {
+pub(super) fn sample(faces: &Faces<'_>, cos_angle: f32, spacing: f64, cells: Cells, limit_sq: f32) -> Points {
     let halves = sharp(faces, cos_angle);
     let (edges, halves) = long_enough(faces, halves, spacing);
     let mut out = Points::default();
@@ -308,8 +302,7 @@ fn sectors(
         let v = corners[i];
         for (k, &t) in triangles.iter().enumerate() {
             for e in 0..3 {
-                let (a, b) =
-                    (faces.triangles[t as usize][e], faces.triangles[t as usize][(e + 1) % 3]);
+                let (a, b) = (faces.triangles[t as usize][e], faces.triangles[t as usize][(e + 1) % 3]);
                 let across = faces.topology.neighbours[t as usize][e];
                 if (a == v || b == v) && across < Topology::NONMANIFOLD && !is_sharp(a, b) {
                     if let Some(&other) = place.get(&across) {

@@ -206,9 +206,7 @@ pub enum ShellError {
         suggested: f64,
     },
     /// Positions in single precision cannot be this near to each other.
-    #[error(
-        "a spacing of {spacing} m is too fine for a shape of {extent} m; use {suggested:.3e} m or more"
-    )]
+    #[error("a spacing of {spacing} m is too fine for a shape of {extent} m; use {suggested:.3e} m or more")]
     TooFine {
         /// The spacing given [m].
         spacing: f64,

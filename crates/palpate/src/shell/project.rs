@@ -160,9 +160,11 @@ mod tests {
             let (kkt, voronoi) = (closest_point_kkt(v, p), closest_point_voronoi(v, p));
             let (d0, d1) = ((kkt.point - p).length(), (voronoi.point - p).length());
             assert!((d0 - d1).abs() < 1e-12, "{v:?} {p}: {d0} {d1}");
-            if a.cross(b).length() > 1e-2 {
-                assert!((kkt.point - voronoi.point).length() < 1e-12, "{v:?} {p}");
-                assert!(kkt.inside == voronoi.inside || (kkt.point - voronoi.point).length() < 1e-12);
+            // The place of the closest point is worse conditioned than its distance by the triangle's shape.
+            let shape = a.cross(b).length();
+            if shape > 1e-2 {
+                let off = (kkt.point - voronoi.point).length();
+                assert!(off < if shape > 0.3 { 1e-12 } else { 1e-10 }, "{v:?} {p}: {off}");
                 inside += usize::from(kkt.inside);
                 boundary += usize::from(!kkt.inside);
             } else {
