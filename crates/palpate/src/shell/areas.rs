@@ -29,6 +29,8 @@ const SAME_SIDE: f32 = 0.1;
 const ROUNDS: usize = 64;
 /// Most corners of a cell within a leaf: three and one for each bisector that bounds it. Packing allows a dozen.
 const CORNERS: usize = 32;
+/// Corners compared at once.
+const LANES: usize = 8;
 
 /// Points by cell, for finding those near a box.
 struct Grid {
@@ -458,6 +460,16 @@ fn prune(flat: [Vec2; 3], sites: &mut Vec<Site>) {
     let reach = all_within.max(0.0).sqrt() * 1.0001 + aa.max(bb).max(cc).sqrt();
     let reach_sq = reach * reach;
     sites.retain(|s| s.w <= reach_sq);
+    // Nearest to the middle first: rivals that matter come early. By hand, as there are a dozen.
+    for i in 1..sites.len() {
+        let s = sites[i];
+        let mut at = i;
+        while at > 0 && sites[at - 1].w > s.w {
+            sites[at] = sites[at - 1];
+            at -= 1;
+        }
+        sites[at] = s;
+    }
 }
 
 /// The cells of the sites in a triangle, in `shares`; the largest distance from a place of it to its nearest site. Calls `gap` with
@@ -472,76 +484,114 @@ fn cells(
 ) -> f32 {
     shares.clear();
     let mut farthest = 0.0f32;
-    let mut buffers = [[Vec2::ZERO; CORNERS]; 2];
-    let [polygon, other] = &mut buffers;
-    let (mut polygon, mut other) = (polygon, other);
-    let mut signs = [0.0f32; CORNERS];
+    let mut polygon = Polygon::default();
+    let mut other = Polygon::default();
+    let (mut polygon, mut other) = (&mut polygon, &mut other);
     for (i, site) in sites.iter().enumerate() {
-        polygon[..3].copy_from_slice(&flat);
-        let mut n = 3;
+        polygon.set(flat);
         for (j, rival) in sites.iter().enumerate() {
-            if i == j {
-                continue;
-            }
-            // Positive where the rival is nearer.
-            let (gx, gy, gw) = (site.x - rival.x, site.y - rival.y, site.w - rival.w);
-            let mut most = f32::NEG_INFINITY;
-            let mut least = f32::INFINITY;
-            for k in 0..n {
-                let g = gw + (gx * polygon[k].x + gy * polygon[k].y);
-                signs[k] = g;
-                most = if g > most { g } else { most };
-                least = if g < least { g } else { least };
-            }
-            if most <= 0.0 || n + 1 >= CORNERS {
-                continue;
-            }
-            if least >= 0.0 {
-                // A site on the very bisector of two leaves the triangle to the first.
-                n = 0;
-                break;
-            }
-            let mut m = 0;
-            let (mut last, mut g_last) = (polygon[n - 1], signs[n - 1]);
-            for k in 0..n {
-                let (p, g) = (polygon[k], signs[k]);
-                if (g > 0.0) != (g_last > 0.0) && g_last != g && m < CORNERS {
-                    other[m] = last + (p - last) * (g_last / (g_last - g));
-                    m += 1;
+            if i != j && polygon.is_nearer(site, rival) {
+                polygon.clip(other);
+                core::mem::swap(&mut polygon, &mut other);
+                if polygon.n < 3 {
+                    break;
                 }
-                if g <= 0.0 && m < CORNERS {
-                    other[m] = p;
-                    m += 1;
-                }
-                (last, g_last) = (p, g);
-            }
-            core::mem::swap(&mut polygon, &mut other);
-            n = m;
-            if n < 3 {
-                n = 0;
-                break;
             }
         }
-        if n == 0 {
+        if polygon.n < 3 {
             continue;
         }
-        let piece = &polygon[..n];
-        for &p in piece {
+        for k in 0..polygon.n {
+            let p = polygon.corner(k);
             let distance_sq = site.value(p) + p.length_squared();
-            farthest = farthest.max(distance_sq);
+            farthest = if distance_sq > farthest { distance_sq } else { farthest };
             if distance_sq > limit {
                 gap(p, distance_sq.sqrt());
             }
         }
-        shares.push((i as u32, polygon_area(piece)));
+        shares.push((i as u32, polygon.area()));
     }
-    farthest.max(0.0).sqrt()
+    farthest.sqrt()
 }
 
-fn polygon_area(piece: &[Vec2]) -> f32 {
-    let mut twice = 0.0;
-    for k in 2..piece.len() {
-        twice += (piece[k - 1] - piece[0]).perp_dot(piece[k] - piece[0]);
+/// A convex polygon; corners from `n` to the next multiple of [`LANES`] repeat the first.
+struct Polygon {
+    x: [f32; CORNERS],
+    y: [f32; CORNERS],
+    /// By how much the rival last asked about is nearer, at each corner.
+    g: [f32; CORNERS],
+    n: usize,
+}
+
+impl Default for Polygon {
+    fn default() -> Self {
+        Self { x: [0.0; CORNERS], y: [0.0; CORNERS], g: [0.0; CORNERS], n: 0 }
     }
-    0.5 * twice.abs()
+}
+
+impl Polygon {
+    #[inline(always)]
+    fn corner(&self, k: usize) -> Vec2 {
+        Vec2::new(self.x[k], self.y[k])
+    }
+
+    #[inline(always)]
+    fn set(&mut self, [a, b, c]: [Vec2; 3]) {
+        self.x[..LANES].copy_from_slice(&[a.x, b.x, c.x, a.x, a.x, a.x, a.x, a.x]);
+        self.y[..LANES].copy_from_slice(&[a.y, b.y, c.y, a.y, a.y, a.y, a.y, a.y]);
+        self.n = 3;
+    }
+
+    /// Whether `rival` is nearer than `site` to any corner; sets `g`.
+    #[inline(always)]
+    fn is_nearer(&mut self, site: &Site, rival: &Site) -> bool {
+        let (gx, gy, gw) = (site.x - rival.x, site.y - rival.y, site.w - rival.w);
+        let mut most = [f32::NEG_INFINITY; LANES];
+        let (xs, ys) = (self.x.as_chunks::<LANES>().0, self.y.as_chunks::<LANES>().0);
+        let gs = self.g.as_chunks_mut::<LANES>().0;
+        for c in 0..self.n.div_ceil(LANES) {
+            for l in 0..LANES {
+                let g = gw + (gx * xs[c][l] + gy * ys[c][l]);
+                gs[c][l] = g;
+                most[l] = if g > most[l] { g } else { most[l] };
+            }
+        }
+        let four = [0, 1, 2, 3].map(|l| if most[l] > most[l + 4] { most[l] } else { most[l + 4] });
+        four[0] > 0.0 || four[1] > 0.0 || four[2] > 0.0 || four[3] > 0.0
+    }
+
+    /// Sets `out` to the part where `g` is not positive; without corners if that has no area.
+    #[inline(always)]
+    fn clip(&self, out: &mut Self) {
+        let n = self.n;
+        let mut m = 0;
+        let (mut last, mut g_last) = (self.corner(n - 1), self.g[n - 1]);
+        for k in 0..n {
+            let (p, g) = (self.corner(k), self.g[k]);
+            if (g > 0.0) != (g_last > 0.0) && m < CORNERS {
+                let cut = last + (p - last) * (g_last / (g_last - g));
+                (out.x[m], out.y[m]) = (cut.x, cut.y);
+                m += 1;
+            }
+            if g <= 0.0 && m < CORNERS {
+                (out.x[m], out.y[m]) = (p.x, p.y);
+                m += 1;
+            }
+            (last, g_last) = (p, g);
+        }
+        for k in m..m.next_multiple_of(LANES) {
+            (out.x[k], out.y[k]) = (out.x[0], out.y[0]);
+        }
+        out.n = m;
+    }
+
+    #[inline(always)]
+    fn area(&self) -> f32 {
+        let first = self.corner(0);
+        let mut twice = 0.0;
+        for k in 2..self.n {
+            twice += (self.corner(k - 1) - first).perp_dot(self.corner(k) - first);
+        }
+        0.5 * twice.abs()
+    }
 }
