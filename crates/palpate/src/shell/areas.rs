@@ -8,6 +8,7 @@
 //! A point stands for the surface of its own side only: on a thin plate the far side's points are left out of the cut, unless
 //! there are no others within twice the radius.
 
+use super::cells::{Cut as CellCut, Far, Site, cut, prune};
 use super::faces::{Faces, area};
 use super::table::{Apart, Cells, KeyTable, pack};
 use super::{Entry, Points};
@@ -27,11 +28,6 @@ const SLACK: f64 = 1e-4;
 const SAME_SIDE: f32 = 0.1;
 /// Most rounds of adding points: each adds all it can, so a handful is enough.
 const ROUNDS: usize = 64;
-/// Most corners of a cell within a leaf: three and one for each bisector that bounds it. Packing allows a dozen.
-const CORNERS: usize = 32;
-/// Corners compared at once.
-const LANES: usize = 8;
-
 /// Points by cell, for finding those near a box.
 struct Grid {
     cells: Cells,
@@ -219,36 +215,12 @@ pub(super) fn cover(
     Some(Cover { areas, radius, order, added: points.len() - first_points })
 }
 
-/// A point near a leaf, in the leaf's frame [spacings].
-#[derive(Clone, Copy, Debug)]
-struct Site {
-    /// −2 x, −2 y and x² + y² + z²: the squared distance of a place p of the plane is `w` + x p.x + y p.y + |p|².
-    x: f32,
-    y: f32,
-    w: f32,
-    /// Number of the point.
-    id: u32,
-}
-
-impl Site {
-    fn new(local: Vec3, id: u32) -> Self {
-        Self { x: -2.0 * local.x, y: -2.0 * local.y, w: local.length_squared(), id }
-    }
-
-    /// Squared distance less |p|².
-    #[inline(always)]
-    fn value(&self, p: Vec2) -> f32 {
-        self.w + (self.x * p.x + self.y * p.y)
-    }
-}
-
 /// Buffers of one thread's cuts.
 #[derive(Default)]
 struct Scratch {
     near: Vec<(Vec3, u32)>,
     sites: Vec<Site>,
-    /// Site and area of each cell.
-    shares: Vec<(u32, f32)>,
+    cut: CellCut,
 }
 
 /// What all cuts share.
@@ -382,17 +354,18 @@ impl Cut<'_> {
         }
         let limit = (self.limit * self.limit) as f32;
         let first_gap = out.gaps.len();
-        let gaps = &mut out.gaps;
-        let radius = cells(flat, &scratch.sites, &mut scratch.shares, limit, |p, distance| {
-            let position = frame.global(p, spacing).as_vec3();
+        cut(flat, &scratch.sites, limit, &mut scratch.cut);
+        for &Far { p, distance } in &scratch.cut.far {
             // Once for the three cells that meet there, and the farthest of those that are near each other.
+            let position = frame.global(p, spacing).as_vec3();
             let near = |g: &&mut Gap| g.position.distance_squared(position) < (spacing * spacing) as f32;
-            match gaps[first_gap..].iter_mut().find(near) {
+            match out.gaps[first_gap..].iter_mut().find(near) {
                 Some(g) if g.distance >= distance => {}
                 Some(g) => (g.distance, g.position) = (distance, position),
-                None => gaps.push(Gap { distance, position, triangle: triangle as u32 }),
+                None => out.gaps.push(Gap { distance, position, triangle: triangle as u32 }),
             }
-        });
+        }
+        let radius = scratch.cut.radius;
         out.radii.push(radius);
         if !one_sided && out.gaps.len() == first_gap {
             // Again with the points of this side alone, from farther away.
@@ -405,14 +378,14 @@ impl Cut<'_> {
                     }
                 }
                 prune(flat, &mut scratch.sites);
-                cells(flat, &scratch.sites, &mut scratch.shares, f32::INFINITY, |_, _| ());
+                cut(flat, &scratch.sites, f32::INFINITY, &mut scratch.cut);
             }
         }
         // The cells share the leaf's area.
-        let sum: f32 = scratch.shares.iter().map(|s| s.1).sum();
+        let sum: f32 = scratch.cut.shares.iter().map(|s| s.1).sum();
         let exact = area(corners);
-        let count = scratch.shares.len();
-        for &(site, share) in &scratch.shares {
+        let count = scratch.cut.shares.len();
+        for &(site, share) in &scratch.cut.shares {
             let share = if sum > 0.0 { share / sum } else { 1.0 / count as f32 };
             let entry = self.entry(scratch.sites[site as usize].id, normal);
             out.shares.push((entry, (f64::from(share) * exact) as f32));
@@ -444,154 +417,4 @@ impl Cut<'_> {
 
 fn bounds([a, b, c]: [DVec3; 3]) -> (Vec3, Vec3) {
     (a.min(b).min(c).as_vec3(), a.max(b).max(c).as_vec3())
-}
-
-/// Drops the sites that are nearest to no place of the triangle.
-#[inline]
-fn prune(flat: [Vec2; 3], sites: &mut Vec<Site>) {
-    let [a, b, c] = flat;
-    let (aa, bb, cc) = (a.length_squared(), b.length_squared(), c.length_squared());
-    // Every place is within this distance of one site: its farthest corner.
-    let mut all_within = f32::INFINITY;
-    for s in sites.iter() {
-        all_within = all_within.min((s.value(a) + aa).max(s.value(b) + bb).max(s.value(c) + cc));
-    }
-    // The middle of the triangle is the frame's origin.
-    let reach = all_within.max(0.0).sqrt() * 1.0001 + aa.max(bb).max(cc).sqrt();
-    let reach_sq = reach * reach;
-    sites.retain(|s| s.w <= reach_sq);
-    // Nearest to the middle first: rivals that matter come early. By hand, as there are a dozen.
-    for i in 1..sites.len() {
-        let s = sites[i];
-        let mut at = i;
-        while at > 0 && sites[at - 1].w > s.w {
-            sites[at] = sites[at - 1];
-            at -= 1;
-        }
-        sites[at] = s;
-    }
-}
-
-/// The cells of the sites in a triangle, in `shares`; the largest distance from a place of it to its nearest site. Calls `gap` with
-/// the corners of cells farther than the square root of `limit` from their site, and that distance.
-#[inline]
-fn cells(
-    flat: [Vec2; 3],
-    sites: &[Site],
-    shares: &mut Vec<(u32, f32)>,
-    limit: f32,
-    mut gap: impl FnMut(Vec2, f32),
-) -> f32 {
-    shares.clear();
-    let mut farthest = 0.0f32;
-    let mut polygon = Polygon::default();
-    let mut other = Polygon::default();
-    let (mut polygon, mut other) = (&mut polygon, &mut other);
-    for (i, site) in sites.iter().enumerate() {
-        polygon.set(flat);
-        for (j, rival) in sites.iter().enumerate() {
-            if i != j && polygon.is_nearer(site, rival) {
-                polygon.clip(other);
-                core::mem::swap(&mut polygon, &mut other);
-                if polygon.n < 3 {
-                    break;
-                }
-            }
-        }
-        if polygon.n < 3 {
-            continue;
-        }
-        for k in 0..polygon.n {
-            let p = polygon.corner(k);
-            let distance_sq = site.value(p) + p.length_squared();
-            farthest = if distance_sq > farthest { distance_sq } else { farthest };
-            if distance_sq > limit {
-                gap(p, distance_sq.sqrt());
-            }
-        }
-        shares.push((i as u32, polygon.area()));
-    }
-    farthest.sqrt()
-}
-
-/// A convex polygon; corners from `n` to the next multiple of [`LANES`] repeat the first.
-struct Polygon {
-    x: [f32; CORNERS],
-    y: [f32; CORNERS],
-    /// By how much the rival last asked about is nearer, at each corner.
-    g: [f32; CORNERS],
-    n: usize,
-}
-
-impl Default for Polygon {
-    fn default() -> Self {
-        Self { x: [0.0; CORNERS], y: [0.0; CORNERS], g: [0.0; CORNERS], n: 0 }
-    }
-}
-
-impl Polygon {
-    #[inline(always)]
-    fn corner(&self, k: usize) -> Vec2 {
-        Vec2::new(self.x[k], self.y[k])
-    }
-
-    #[inline(always)]
-    fn set(&mut self, [a, b, c]: [Vec2; 3]) {
-        self.x[..LANES].copy_from_slice(&[a.x, b.x, c.x, a.x, a.x, a.x, a.x, a.x]);
-        self.y[..LANES].copy_from_slice(&[a.y, b.y, c.y, a.y, a.y, a.y, a.y, a.y]);
-        self.n = 3;
-    }
-
-    /// Whether `rival` is nearer than `site` to any corner; sets `g`.
-    #[inline(always)]
-    fn is_nearer(&mut self, site: &Site, rival: &Site) -> bool {
-        let (gx, gy, gw) = (site.x - rival.x, site.y - rival.y, site.w - rival.w);
-        let mut most = [f32::NEG_INFINITY; LANES];
-        let (xs, ys) = (self.x.as_chunks::<LANES>().0, self.y.as_chunks::<LANES>().0);
-        let gs = self.g.as_chunks_mut::<LANES>().0;
-        for c in 0..self.n.div_ceil(LANES) {
-            for l in 0..LANES {
-                let g = gw + (gx * xs[c][l] + gy * ys[c][l]);
-                gs[c][l] = g;
-                most[l] = if g > most[l] { g } else { most[l] };
-            }
-        }
-        let four = [0, 1, 2, 3].map(|l| if most[l] > most[l + 4] { most[l] } else { most[l + 4] });
-        four[0] > 0.0 || four[1] > 0.0 || four[2] > 0.0 || four[3] > 0.0
-    }
-
-    /// Sets `out` to the part where `g` is not positive; without corners if that has no area.
-    #[inline(always)]
-    fn clip(&self, out: &mut Self) {
-        let n = self.n;
-        let mut m = 0;
-        let (mut last, mut g_last) = (self.corner(n - 1), self.g[n - 1]);
-        for k in 0..n {
-            let (p, g) = (self.corner(k), self.g[k]);
-            if (g > 0.0) != (g_last > 0.0) && m < CORNERS {
-                let cut = last + (p - last) * (g_last / (g_last - g));
-                (out.x[m], out.y[m]) = (cut.x, cut.y);
-                m += 1;
-            }
-            if g <= 0.0 && m < CORNERS {
-                (out.x[m], out.y[m]) = (p.x, p.y);
-                m += 1;
-            }
-            (last, g_last) = (p, g);
-        }
-        for k in m..m.next_multiple_of(LANES) {
-            (out.x[k], out.y[k]) = (out.x[0], out.y[0]);
-        }
-        out.n = m;
-    }
-
-    #[inline(always)]
-    fn area(&self) -> f32 {
-        let first = self.corner(0);
-        let mut twice = 0.0;
-        for k in 2..self.n {
-            twice += (self.corner(k - 1) - first).perp_dot(self.corner(k) - first);
-        }
-        0.5 * twice.abs()
-    }
 }

@@ -173,7 +173,9 @@ impl Run {
         let inverse = 1.0 / voxels.size;
         let (mut last_key, mut last_block) = (u64::MAX, 0);
         for t in range {
-            let corners = faces.corners(t).map(|p| (p - voxels.low) * inverse);
+            let [a, b, c] = faces.corners(t);
+            let low = voxels.low;
+            let corners = [(a - low) * inverse, (b - low) * inverse, (c - low) * inverse];
             let kkt = Kkt::new(corners);
             visitor.visit(corners, |first, last, j, k| {
                 for i in first..=last {
@@ -375,7 +377,8 @@ impl Local {
     fn take(&mut self, p: Vec3) -> bool {
         let u = (p - self.low) * self.inverse;
         let last = self.side - 2;
-        let [x, y, z] = [u.x, u.y, u.z].map(|v| (v as usize).clamp(1, last));
+        let (x, y, z) =
+            ((u.x as usize).clamp(1, last), (u.y as usize).clamp(1, last), (u.z as usize).clamp(1, last));
         for k in z - 1..=z + 1 {
             for j in y - 1..=y + 1 {
                 let row = (k * self.side + j) * self.side + x;
