@@ -18,7 +18,7 @@ use glam::{DVec3, Vec2, Vec3};
 
 /// Longest edge of the pieces that triangles are cut into first [spacings]. Larger: more points to compare with each other.
 /// Smaller: more borders between pieces, along which cells are cut in two.
-const LEAF: f64 = 3.0;
+const LEAF: f64 = 4.0;
 /// Edge of the cells points are found by [spacings].
 const CELL: f32 = 2.0;
 /// How much farther than the spacing a place may be from all points before one is added there [spacings]. Larger: a larger

@@ -301,7 +301,7 @@ mod tests {
             assert!((sum - whole).abs() < 1e-4, "{sum} of {whole}");
             // Shares against samples, and no sample farther than the radius.
             let n = 60;
-            let mut count = vec![0u32; 15];
+            let mut count = [0u32; 15];
             let mut total = 0u32;
             for i in 0..n {
                 for j in 0..n - i {
