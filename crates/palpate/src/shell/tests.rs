@@ -229,7 +229,7 @@ fn areas_are_right_locally() {
             let shell = Shell::build(&mesh, &field, spacing, &ShellParams::default()).unwrap();
             for d in [DVec3::X, DVec3::Y, DVec3::Z, DVec3::new(1.0, -1.0, 0.5).normalize()] {
                 // Positive depth under a plane, as a contact has; the truth from a fine subdivision of every triangle.
-                let top = 0.5 * mesh.aabb().extent().dot(d.abs());
+                let top = mesh.positions().iter().map(|p| p.dot(d)).fold(0.0, f64::max);
                 let depth = |p: DVec3| (p.dot(d) - 0.3 * top).max(0.0);
                 let sum: f64 =
                     (0..shell.len()).map(|i| f64::from(shell.area(i)) * depth(shell.position(i))).sum();
