@@ -62,20 +62,6 @@ impl Grid {
         Self { cells, table, starts, points, rounding }
     }
 
-    /// Calls `f` with the cells that meet the box grown by `reach`.
-    #[inline]
-    fn cells_near(&self, low: Vec3, high: Vec3, reach: f32, mut f: impl FnMut(u64)) {
-        let a = self.cells.of(low - (reach + self.rounding));
-        let b = self.cells.of(high + (reach + self.rounding));
-        for k in a[2]..=b[2] {
-            for j in a[1]..=b[1] {
-                for i in a[0]..=b[0] {
-                    f(pack([i, j, k]));
-                }
-            }
-        }
-    }
-
     /// Sets `out` to the points within `reach` of the box.
     #[inline]
     fn near(&self, low: Vec3, high: Vec3, reach: f32, out: &mut Vec<(Vec3, u32)>) {
@@ -130,6 +116,8 @@ struct Run {
     shares: Vec<(u32, f32)>,
     /// Largest distance from each leaf to a point [spacings].
     radii: Vec<f32>,
+    /// How near to each leaf a new point would have to be to change it [spacings].
+    reaches: Vec<f32>,
     gaps: Vec<Gap>,
 }
 
@@ -165,13 +153,13 @@ pub(super) fn cover(
     let index_rounding = (faces.aabb.extent().max_element() * 4.0 * f64::from(f32::EPSILON)) as f32;
     let apart_edge = spacing as f32 * 1.001 + 2.0 * index_rounding;
     let first_points = points.len();
-    let mut dirty: Option<KeyTable> = None;
+    let mut fresh: Option<Grid> = None;
     let mut grid = Grid::build(&points.positions, coarse, index_rounding);
     for _ in 0..ROUNDS {
         let cut = Cut { faces, points, grid: &grid, spacing, limit: 1.0 + SLACK + 4.0 * rounding / spacing };
         par::chunks_mut(&mut runs, 1, |i, run| {
             if !progress.cancelled() {
-                run[0] = cut.run(i * size..n.min((i + 1) * size), &run[0], dirty.as_ref());
+                run[0] = cut.run(i * size..n.min((i + 1) * size), &run[0], fresh.as_ref());
                 progress.advance(1);
             }
         });
@@ -182,24 +170,18 @@ pub(super) fn cover(
         let mut gaps: Vec<Gap> = runs.iter().flat_map(|r| r.gaps.iter().copied()).collect();
         gaps.sort_by(|a, b| b.distance.total_cmp(&a.distance));
         let mut apart = Apart::new(cells(apart_edge), limit_sq);
-        let mut again = KeyTable::with_capacity(64);
         let before = points.len();
         for gap in gaps {
             if points.len() <= most_points && apart.take(gap.position) {
                 let normal = faces.normals[gap.triangle as usize];
                 points.push(gap.position, &[Entry { normal, triangle: gap.triangle }]);
-                // All leaves that look for points as far as twice the radius.
-                let reach = 2.1 * spacing as f32;
-                grid.cells_near(gap.position, gap.position, reach, |key| {
-                    again.insert(key);
-                });
             }
         }
         if points.len() == before {
             break;
         }
         grid = Grid::build(&points.positions, coarse, index_rounding);
-        dirty = Some(again);
+        fresh = Some(Grid::build(&points.positions[before..], coarse, index_rounding));
     }
     let mut areas = vec![0.0; points.entries.len()];
     let mut radius = 0.0f32;
@@ -264,8 +246,8 @@ impl Frame {
 }
 
 impl Cut<'_> {
-    /// Cuts triangles `range`; leaves that touch no cell of `dirty` keep what they had.
-    fn run(&self, range: core::ops::Range<usize>, before: &Run, dirty: Option<&KeyTable>) -> Run {
+    /// Cuts triangles `range`; leaves that no point of `fresh` changes keep what they had.
+    fn run(&self, range: core::ops::Range<usize>, before: &Run, fresh: Option<&Grid>) -> Run {
         let mut out = Run::default();
         let mut scratch = Scratch::default();
         let (mut leaf, mut share) = (0, 0);
@@ -279,10 +261,11 @@ impl Cut<'_> {
                 }
                 let count = before.counts.get(leaf).copied().unwrap_or(0) as usize;
                 let old = &before.shares[share..share + count];
-                if dirty.is_some_and(|d| !self.touches(corners, d)) {
+                if fresh.is_some_and(|f| !self.changes(corners, before.reaches[leaf], f, &mut scratch)) {
                     out.counts.push(count as u32);
                     out.shares.extend_from_slice(old);
                     out.radii.push(before.radii[leaf]);
+                    out.reaches.push(before.reaches[leaf]);
                 } else {
                     self.leaf(corners, t, &mut scratch, &mut out);
                 }
@@ -312,12 +295,11 @@ impl Cut<'_> {
         Some([[a, m, c], [m, b, c]])
     }
 
-    /// Whether the box of a leaf meets a cell of `dirty`.
-    fn touches(&self, corners: [DVec3; 3], dirty: &KeyTable) -> bool {
+    /// Whether a point of `fresh` is near enough to a leaf to change it.
+    fn changes(&self, corners: [DVec3; 3], reach: f32, fresh: &Grid, scratch: &mut Scratch) -> bool {
         let (low, high) = bounds(corners);
-        let mut any = false;
-        self.grid.cells_near(low, high, 0.0, |key| any |= dirty.get(key).is_some());
-        any
+        fresh.near(low, high, reach * self.spacing as f32 + fresh.rounding, &mut scratch.near);
+        !scratch.near.is_empty()
     }
 
     /// Cuts one leaf: its shares, its radius and its gaps.
@@ -340,6 +322,7 @@ impl Cut<'_> {
             let gap = Gap { distance: 2.0, position: frame.middle.as_vec3(), triangle: triangle as u32 };
             out.gaps.push(gap);
             out.radii.push(2.0 * LEAF as f32);
+            out.reaches.push(2.0 * LEAF as f32);
             out.counts.push(0);
             return;
         }
@@ -367,6 +350,7 @@ impl Cut<'_> {
         }
         let radius = scratch.cut.radius;
         out.radii.push(radius);
+        out.reaches.push(if one_sided { 1.0001 * radius } else { 2.01 * self.limit as f32 });
         if !one_sided && out.gaps.len() == first_gap {
             // Again with the points of this side alone, from farther away.
             self.grid.near(low, high, 2.0 * reach, &mut scratch.near);

@@ -100,6 +100,7 @@ fn cut_kernel<L: Lanes>(triangle: [Vec2; 3], sites: &[Site], limit: f32, out: &m
         let site = sites[i];
         let mut now = 0;
         polygons[now].set(triangle);
+        let mut whole = true;
         let mut j = 0;
         while j < sites.len() {
             if i != j {
@@ -109,6 +110,7 @@ fn cut_kernel<L: Lanes>(triangle: [Vec2; 3], sites: &[Site], limit: f32, out: &m
                     let [first, second] = &mut polygons;
                     let (from, to) = if now == 0 { (first, second) } else { (second, first) };
                     from.clip(nearer, to);
+                    whole = false;
                     now = 1 - now;
                     if polygons[now].n < 3 {
                         break;
@@ -130,6 +132,10 @@ fn cut_kernel<L: Lanes>(triangle: [Vec2; 3], sites: &[Site], limit: f32, out: &m
                 k += 1;
             }
             out.shares.push((i as u32, polygon.area()));
+        }
+        if whole {
+            // Nothing is left to the others.
+            break;
         }
         i += 1;
     }
