@@ -67,6 +67,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// A triangle and a point.
+type Case = ([DVec3; 3], DVec3);
+
 /// Both ways to project, on arbitrary triangles and points.
 fn projections() {
     let mut state = 1u64;
@@ -75,11 +78,10 @@ fn projections() {
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     let mut point = || DVec3::new(random(), random(), random());
-    let cases: Vec<([DVec3; 3], DVec3)> =
-        (0..1 << 14).map(|_| ([point(), point(), point()], point())).collect();
-    let time = |f: &dyn Fn(&[([DVec3; 3], DVec3)]) -> f64| {
+    let cases: Vec<Case> = (0..1 << 14).map(|_| ([point(), point(), point()], point())).collect();
+    let time = |f: &dyn Fn(&[Case]) -> f64| {
         let mut best = f64::INFINITY;
-        for _ in 0..50 {
+        for _ in 0..20 {
             let start = Instant::now();
             std::hint::black_box(f(&cases));
             best = best.min(start.elapsed().as_secs_f64());

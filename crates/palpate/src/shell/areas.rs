@@ -8,6 +8,7 @@
 //! A point stands for the surface of its own side only: on a thin plate the far side's points are left out of the cut, unless
 //! there are no others within twice the radius.
 
+use super::cells::{Cut as CellCut, Far, Site, cut, prune};
 use super::faces::{Faces, area};
 use super::table::{Apart, Cells, KeyTable, pack};
 use super::{Entry, Points};
@@ -17,7 +18,7 @@ use glam::{DVec3, Vec2, Vec3};
 
 /// Longest edge of the pieces that triangles are cut into first [spacings]. Larger: more points to compare with each other.
 /// Smaller: more borders between pieces, along which cells are cut in two.
-const LEAF: f64 = 3.0;
+const LEAF: f64 = 4.0;
 /// Edge of the cells points are found by [spacings].
 const CELL: f32 = 2.0;
 /// How much farther than the spacing a place may be from all points before one is added there [spacings]. Larger: a larger
@@ -27,9 +28,6 @@ const SLACK: f64 = 1e-4;
 const SAME_SIDE: f32 = 0.1;
 /// Most rounds of adding points: each adds all it can, so a handful is enough.
 const ROUNDS: usize = 64;
-/// Most corners of a cell within a leaf: three and one for each bisector that bounds it. Packing allows a dozen.
-const CORNERS: usize = 32;
-
 /// Points by cell, for finding those near a box.
 struct Grid {
     cells: Cells,
@@ -62,20 +60,6 @@ impl Grid {
         }
         starts.push(order.len() as u32);
         Self { cells, table, starts, points, rounding }
-    }
-
-    /// Calls `f` with the cells that meet the box grown by `reach`.
-    #[inline]
-    fn cells_near(&self, low: Vec3, high: Vec3, reach: f32, mut f: impl FnMut(u64)) {
-        let a = self.cells.of(low - (reach + self.rounding));
-        let b = self.cells.of(high + (reach + self.rounding));
-        for k in a[2]..=b[2] {
-            for j in a[1]..=b[1] {
-                for i in a[0]..=b[0] {
-                    f(pack([i, j, k]));
-                }
-            }
-        }
     }
 
     /// Sets `out` to the points within `reach` of the box.
@@ -132,6 +116,8 @@ struct Run {
     shares: Vec<(u32, f32)>,
     /// Largest distance from each leaf to a point [spacings].
     radii: Vec<f32>,
+    /// How near to each leaf a new point would have to be to change it [spacings].
+    reaches: Vec<f32>,
     gaps: Vec<Gap>,
 }
 
@@ -167,13 +153,13 @@ pub(super) fn cover(
     let index_rounding = (faces.aabb.extent().max_element() * 4.0 * f64::from(f32::EPSILON)) as f32;
     let apart_edge = spacing as f32 * 1.001 + 2.0 * index_rounding;
     let first_points = points.len();
-    let mut dirty: Option<KeyTable> = None;
+    let mut fresh: Option<Grid> = None;
     let mut grid = Grid::build(&points.positions, coarse, index_rounding);
     for _ in 0..ROUNDS {
         let cut = Cut { faces, points, grid: &grid, spacing, limit: 1.0 + SLACK + 4.0 * rounding / spacing };
         par::chunks_mut(&mut runs, 1, |i, run| {
             if !progress.cancelled() {
-                run[0] = cut.run(i * size..n.min((i + 1) * size), &run[0], dirty.as_ref());
+                run[0] = cut.run(i * size..n.min((i + 1) * size), &run[0], fresh.as_ref());
                 progress.advance(1);
             }
         });
@@ -184,24 +170,18 @@ pub(super) fn cover(
         let mut gaps: Vec<Gap> = runs.iter().flat_map(|r| r.gaps.iter().copied()).collect();
         gaps.sort_by(|a, b| b.distance.total_cmp(&a.distance));
         let mut apart = Apart::new(cells(apart_edge), limit_sq);
-        let mut again = KeyTable::with_capacity(64);
         let before = points.len();
         for gap in gaps {
             if points.len() <= most_points && apart.take(gap.position) {
                 let normal = faces.normals[gap.triangle as usize];
                 points.push(gap.position, &[Entry { normal, triangle: gap.triangle }]);
-                // All leaves that look for points as far as twice the radius.
-                let reach = 2.1 * spacing as f32;
-                grid.cells_near(gap.position, gap.position, reach, |key| {
-                    again.insert(key);
-                });
             }
         }
         if points.len() == before {
             break;
         }
         grid = Grid::build(&points.positions, coarse, index_rounding);
-        dirty = Some(again);
+        fresh = Some(Grid::build(&points.positions[before..], coarse, index_rounding));
     }
     let mut areas = vec![0.0; points.entries.len()];
     let mut radius = 0.0f32;
@@ -217,36 +197,12 @@ pub(super) fn cover(
     Some(Cover { areas, radius, order, added: points.len() - first_points })
 }
 
-/// A point near a leaf, in the leaf's frame [spacings].
-#[derive(Clone, Copy, Debug)]
-struct Site {
-    /// −2 x, −2 y and x² + y² + z²: the squared distance of a place p of the plane is `w` + x p.x + y p.y + |p|².
-    x: f32,
-    y: f32,
-    w: f32,
-    /// Number of the point.
-    id: u32,
-}
-
-impl Site {
-    fn new(local: Vec3, id: u32) -> Self {
-        Self { x: -2.0 * local.x, y: -2.0 * local.y, w: local.length_squared(), id }
-    }
-
-    /// Squared distance less |p|².
-    #[inline(always)]
-    fn value(&self, p: Vec2) -> f32 {
-        self.w + (self.x * p.x + self.y * p.y)
-    }
-}
-
 /// Buffers of one thread's cuts.
 #[derive(Default)]
 struct Scratch {
     near: Vec<(Vec3, u32)>,
     sites: Vec<Site>,
-    /// Site and area of each cell.
-    shares: Vec<(u32, f32)>,
+    cut: CellCut,
 }
 
 /// What all cuts share.
@@ -290,8 +246,8 @@ impl Frame {
 }
 
 impl Cut<'_> {
-    /// Cuts triangles `range`; leaves that touch no cell of `dirty` keep what they had.
-    fn run(&self, range: core::ops::Range<usize>, before: &Run, dirty: Option<&KeyTable>) -> Run {
+    /// Cuts triangles `range`; leaves that no point of `fresh` changes keep what they had.
+    fn run(&self, range: core::ops::Range<usize>, before: &Run, fresh: Option<&Grid>) -> Run {
         let mut out = Run::default();
         let mut scratch = Scratch::default();
         let (mut leaf, mut share) = (0, 0);
@@ -305,10 +261,11 @@ impl Cut<'_> {
                 }
                 let count = before.counts.get(leaf).copied().unwrap_or(0) as usize;
                 let old = &before.shares[share..share + count];
-                if dirty.is_some_and(|d| !self.touches(corners, d)) {
+                if fresh.is_some_and(|f| !self.changes(corners, before.reaches[leaf], f, &mut scratch)) {
                     out.counts.push(count as u32);
                     out.shares.extend_from_slice(old);
                     out.radii.push(before.radii[leaf]);
+                    out.reaches.push(before.reaches[leaf]);
                 } else {
                     self.leaf(corners, t, &mut scratch, &mut out);
                 }
@@ -338,12 +295,11 @@ impl Cut<'_> {
         Some([[a, m, c], [m, b, c]])
     }
 
-    /// Whether the box of a leaf meets a cell of `dirty`.
-    fn touches(&self, corners: [DVec3; 3], dirty: &KeyTable) -> bool {
+    /// Whether a point of `fresh` is near enough to a leaf to change it.
+    fn changes(&self, corners: [DVec3; 3], reach: f32, fresh: &Grid, scratch: &mut Scratch) -> bool {
         let (low, high) = bounds(corners);
-        let mut any = false;
-        self.grid.cells_near(low, high, 0.0, |key| any |= dirty.get(key).is_some());
-        any
+        fresh.near(low, high, reach * self.spacing as f32 + fresh.rounding, &mut scratch.near);
+        !scratch.near.is_empty()
     }
 
     /// Cuts one leaf: its shares, its radius and its gaps.
@@ -366,6 +322,7 @@ impl Cut<'_> {
             let gap = Gap { distance: 2.0, position: frame.middle.as_vec3(), triangle: triangle as u32 };
             out.gaps.push(gap);
             out.radii.push(2.0 * LEAF as f32);
+            out.reaches.push(2.0 * LEAF as f32);
             out.counts.push(0);
             return;
         }
@@ -380,18 +337,20 @@ impl Cut<'_> {
         }
         let limit = (self.limit * self.limit) as f32;
         let first_gap = out.gaps.len();
-        let gaps = &mut out.gaps;
-        let radius = cells(flat, &scratch.sites, &mut scratch.shares, limit, |p, distance| {
-            let position = frame.global(p, spacing).as_vec3();
+        cut(flat, &scratch.sites, limit, &mut scratch.cut);
+        for &Far { p, distance } in &scratch.cut.far {
             // Once for the three cells that meet there, and the farthest of those that are near each other.
+            let position = frame.global(p, spacing).as_vec3();
             let near = |g: &&mut Gap| g.position.distance_squared(position) < (spacing * spacing) as f32;
-            match gaps[first_gap..].iter_mut().find(near) {
+            match out.gaps[first_gap..].iter_mut().find(near) {
                 Some(g) if g.distance >= distance => {}
                 Some(g) => (g.distance, g.position) = (distance, position),
-                None => gaps.push(Gap { distance, position, triangle: triangle as u32 }),
+                None => out.gaps.push(Gap { distance, position, triangle: triangle as u32 }),
             }
-        });
+        }
+        let radius = scratch.cut.radius;
         out.radii.push(radius);
+        out.reaches.push(if one_sided { 1.0001 * radius } else { 2.01 * self.limit as f32 });
         if !one_sided && out.gaps.len() == first_gap {
             // Again with the points of this side alone, from farther away.
             self.grid.near(low, high, 2.0 * reach, &mut scratch.near);
@@ -403,14 +362,14 @@ impl Cut<'_> {
                     }
                 }
                 prune(flat, &mut scratch.sites);
-                cells(flat, &scratch.sites, &mut scratch.shares, f32::INFINITY, |_, _| ());
+                cut(flat, &scratch.sites, f32::INFINITY, &mut scratch.cut);
             }
         }
         // The cells share the leaf's area.
-        let sum: f32 = scratch.shares.iter().map(|s| s.1).sum();
+        let sum: f32 = scratch.cut.shares.iter().map(|s| s.1).sum();
         let exact = area(corners);
-        let count = scratch.shares.len();
-        for &(site, share) in &scratch.shares {
+        let count = scratch.cut.shares.len();
+        for &(site, share) in &scratch.cut.shares {
             let share = if sum > 0.0 { share / sum } else { 1.0 / count as f32 };
             let entry = self.entry(scratch.sites[site as usize].id, normal);
             out.shares.push((entry, (f64::from(share) * exact) as f32));
@@ -442,105 +401,4 @@ impl Cut<'_> {
 
 fn bounds([a, b, c]: [DVec3; 3]) -> (Vec3, Vec3) {
     (a.min(b).min(c).as_vec3(), a.max(b).max(c).as_vec3())
-}
-
-/// Drops the sites that are nearest to no place of the triangle.
-#[inline]
-fn prune(flat: [Vec2; 3], sites: &mut Vec<Site>) {
-    let [a, b, c] = flat;
-    let (aa, bb, cc) = (a.length_squared(), b.length_squared(), c.length_squared());
-    // Every place is within this distance of one site: its farthest corner.
-    let mut all_within = f32::INFINITY;
-    for s in sites.iter() {
-        all_within = all_within.min((s.value(a) + aa).max(s.value(b) + bb).max(s.value(c) + cc));
-    }
-    // The middle of the triangle is the frame's origin.
-    let reach = all_within.max(0.0).sqrt() * 1.0001 + aa.max(bb).max(cc).sqrt();
-    let reach_sq = reach * reach;
-    sites.retain(|s| s.w <= reach_sq);
-}
-
-/// The cells of the sites in a triangle, in `shares`; the largest distance from a place of it to its nearest site. Calls `gap` with
-/// the corners of cells farther than the square root of `limit` from their site, and that distance.
-#[inline]
-fn cells(
-    flat: [Vec2; 3],
-    sites: &[Site],
-    shares: &mut Vec<(u32, f32)>,
-    limit: f32,
-    mut gap: impl FnMut(Vec2, f32),
-) -> f32 {
-    shares.clear();
-    let mut farthest = 0.0f32;
-    let mut polygon = [Vec2::ZERO; CORNERS];
-    let mut other = [Vec2::ZERO; CORNERS];
-    let mut signs = [0.0f32; CORNERS];
-    for (i, site) in sites.iter().enumerate() {
-        polygon[..3].copy_from_slice(&flat);
-        let mut n = 3;
-        for (j, rival) in sites.iter().enumerate() {
-            if i == j {
-                continue;
-            }
-            // Positive where the rival is nearer.
-            let (gx, gy, gw) = (site.x - rival.x, site.y - rival.y, site.w - rival.w);
-            let mut most = f32::NEG_INFINITY;
-            let mut least = f32::INFINITY;
-            for k in 0..n {
-                let g = gw + (gx * polygon[k].x + gy * polygon[k].y);
-                signs[k] = g;
-                most = if g > most { g } else { most };
-                least = if g < least { g } else { least };
-            }
-            if most <= 0.0 || n + 1 >= CORNERS {
-                continue;
-            }
-            if least >= 0.0 {
-                // A site on the very bisector of two leaves the triangle to the first.
-                n = 0;
-                break;
-            }
-            let mut m = 0;
-            let (mut last, mut g_last) = (polygon[n - 1], signs[n - 1]);
-            for k in 0..n {
-                let (p, g) = (polygon[k], signs[k]);
-                if (g > 0.0) != (g_last > 0.0) && g_last != g && m < CORNERS {
-                    other[m] = last + (p - last) * (g_last / (g_last - g));
-                    m += 1;
-                }
-                if g <= 0.0 && m < CORNERS {
-                    other[m] = p;
-                    m += 1;
-                }
-                (last, g_last) = (p, g);
-            }
-            core::mem::swap(&mut polygon, &mut other);
-            n = m;
-            if n < 3 {
-                n = 0;
-                break;
-            }
-        }
-        if n == 0 {
-            continue;
-        }
-        let piece = &polygon[..n];
-        for &p in piece {
-            let distance_sq = site.value(p) + p.length_squared();
-            farthest = farthest.max(distance_sq);
-            if distance_sq > limit {
-                gap(p, distance_sq.sqrt());
-            }
-        }
-        shares.push((i as u32, polygon_area(piece)));
-    }
-    farthest.max(0.0).sqrt()
-}
-
-fn polygon_area(piece: &[Vec2]) -> f32 {
-    let mut twice = 0.0;
-    for k in 2..piece.len() {
-        twice += (piece[k - 1] - piece[0]).perp_dot(piece[k] - piece[0]);
-    }
-    0.5 * twice.abs()
 }

@@ -25,8 +25,8 @@ const TYPICAL: f64 = 0.75;
 /// Pairs of triangle and voxel allowed for each point allowed, and in addition to that: bounds time and memory for soups of long
 /// needles.
 const PAIRS: (f64, f64) = (32.0, 1e7);
-/// Free voxels around the surface.
-const PADDING: f64 = 2.0;
+/// Free voxels below and above the surface. Not whole: the faces of a box would lie between voxels and count for two layers.
+const PADDING: (f64, f64) = (2.382, 2.0);
 
 impl Shell {
     /// Points on the surface of `mesh`, caps of its holes included, at least `spacing` apart [m], with normals from `field`.
@@ -88,9 +88,9 @@ fn build(
     }
 
     let voxels = Voxels {
-        low: faces.aabb.min - PADDING * voxel,
+        low: faces.aabb.min - PADDING.0 * voxel,
         size: voxel,
-        dims: (faces.aabb.extent() / voxel).to_array().map(|e| (e.ceil() + 2.0 * PADDING) as u32),
+        dims: (faces.aabb.extent() / voxel).to_array().map(|e| (e + PADDING.0 + PADDING.1).ceil() as u32),
     };
     let sampled = sample::sample(&faces, &voxels, spacing, limit_sq, &points.positions, progress);
     let (kept, counts) = sampled.ok_or(ShellError::Cancelled)?;

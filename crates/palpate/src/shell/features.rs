@@ -304,10 +304,12 @@ fn sectors(
             for e in 0..3 {
                 let (a, b) = (faces.triangles[t as usize][e], faces.triangles[t as usize][(e + 1) % 3]);
                 let across = faces.topology.neighbours[t as usize][e];
-                if (a == v || b == v) && across < Topology::NONMANIFOLD && !is_sharp(a, b) {
-                    if let Some(&other) = place.get(&across) {
-                        join(&mut parent, k as u32, other);
-                    }
+                if (a == v || b == v)
+                    && across < Topology::NONMANIFOLD
+                    && !is_sharp(a, b)
+                    && let Some(&other) = place.get(&across)
+                {
+                    join(&mut parent, k as u32, other);
                 }
             }
         }

@@ -16,6 +16,7 @@
 
 mod areas;
 mod build;
+mod cells;
 mod faces;
 mod features;
 mod normals;

@@ -110,8 +110,14 @@ impl Cells {
     pub(super) fn of(&self, p: Vec3) -> [i64; 3] {
         // Casts hold to the range of the integer and take NaN to 0.
         let u = (p - self.low) * self.inverse;
-        [u.x, u.y, u.z].map(|x| i64::from(x as i32).clamp(0, LARGEST))
+        [clamped(u.x), clamped(u.y), clamped(u.z)]
     }
+}
+
+// A function: `map` on arrays stays a call.
+#[inline(always)]
+fn clamped(x: f32) -> i64 {
+    i64::from(x as i32).clamp(0, LARGEST)
 }
 
 /// Points no two of which are nearer than a distance, one taken after the other.

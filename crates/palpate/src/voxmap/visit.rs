@@ -50,8 +50,7 @@ fn rows(p: &impl Axes, mut row: impl FnMut(i32, i32, i32, i32)) {
 mod tests {
     use super::*;
     use crate::mesh::samples;
-    use crate::voxmap::{SurfaceVoxels, VoxmapParams};
-    use crate::{Mesh, par};
+    use crate::{Mesh, Voxmap};
     use std::collections::BTreeSet;
 
     #[test]
@@ -59,8 +58,7 @@ mod tests {
         for name in ["gear", "needle", "cuboid", "bumpy-sphere"] {
             let mesh = Mesh::new(samples::by_name(name).unwrap(), &Default::default()).unwrap();
             let voxel = mesh.aabb().extent().max_element() / 37.3;
-            let params = VoxmapParams::default();
-            let marked = par::with_threads(1, || SurfaceVoxels::build(&mesh, voxel, &params)).unwrap();
+            let marked = Voxmap::build(&mesh, voxel, &Default::default()).unwrap();
             let grid = marked.grid();
             let visitor = Visitor::new(grid.dims);
             let mut found = BTreeSet::new();
@@ -70,8 +68,13 @@ mod tests {
                     found.extend((first..=last).map(|i| [i as u32, j as u32, k as u32]));
                 });
             }
-            assert!(found.iter().all(|v| marked.contains(*v)), "{name}");
-            assert_eq!(found.len() as u64, marked.stats().surface_voxels, "{name}");
+            let expected: BTreeSet<[u32; 3]> = marked.surface_voxels().collect();
+            assert!(
+                expected.len() > 30 && found == expected,
+                "{name}: {} of {}",
+                found.len(),
+                expected.len()
+            );
         }
     }
 }
