@@ -8,11 +8,14 @@
 use crate::par;
 use glam::Vec3;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Points a block has at most. More: less to share between threads. Fewer: more clusters end at the edge of a block.
 const BLOCK: usize = 8192;
 /// Times points move to a nearer cluster.
 const ROUNDS: usize = 3;
+/// Other clusters a point may move to: the nearest.
+const CANDIDATES: usize = 3;
 /// Radius of a disc of K points, per √K of their spacing: points this far apart cover about 0.7 each.
 const DISC: f32 = 0.68;
 
@@ -37,7 +40,16 @@ pub(crate) fn cluster(points: &[Vec3], wanted: Wanted) -> Clusters {
     let mut order: Vec<u32> = (0..points.len() as u32).collect();
     let mut blocks = Vec::new();
     split(points, &mut order, 0, &mut blocks);
-    let done = par::map(blocks.len(), |b| block(points, &order[blocks[b].clone()], wanted));
+    let done = par::map(blocks.len(), |b| {
+        let own = &order[blocks[b].clone()];
+        let local: Vec<Vec3> = own.iter().map(|i| points[*i as usize]).collect();
+        let mut clusters = block(&local, wanted);
+        for c in &mut clusters {
+            c.iter_mut().for_each(|i| *i = own[*i as usize]);
+            c.sort_unstable();
+        }
+        clusters
+    });
     let mut out = Clusters { members: Vec::with_capacity(points.len()), starts: vec![0] };
     for clusters in done {
         for c in clusters {
@@ -74,18 +86,43 @@ fn split(points: &[Vec3], order: &mut [u32], at: usize, out: &mut Vec<core::ops:
     split(points, right, at + middle, out);
 }
 
+/// A hash of the coordinates of a cell: they are spread well by one multiplication each, and nobody chooses them to collide.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.write_u64(u64::from(*b));
+        }
+    }
+    fn write_u64(&mut self, v: u64) {
+        self.0 = (self.0.rotate_left(23) ^ v).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    fn write_i32(&mut self, v: i32) {
+        self.write_u64(v as u32 as u64);
+    }
+    fn write_usize(&mut self, v: usize) {
+        self.write_u64(v as u64);
+    }
+}
+
 /// Where points are, by cells.
 struct Cells {
     size: f32,
-    cells: HashMap<[i32; 3], Vec<u32>>,
+    cells: HashMap<(i32, i32, i32), Vec<u32>, BuildHasherDefault<Spread>>,
 }
 
 impl Cells {
     fn new(size: f32) -> Self {
-        Self { size: if size > 0.0 && size.is_finite() { size } else { 1.0 }, cells: HashMap::new() }
+        Self { size: if size > 0.0 && size.is_finite() { size } else { 1.0 }, cells: HashMap::default() }
     }
-    fn cell(&self, p: Vec3) -> [i32; 3] {
-        (p / self.size).floor().to_array().map(|v| v as i32)
+    fn cell(&self, p: Vec3) -> (i32, i32, i32) {
+        let c = (p / self.size).floor();
+        (c.x as i32, c.y as i32, c.z as i32)
     }
     fn insert(&mut self, p: Vec3, i: u32) {
         let cell = self.cell(p);
@@ -93,11 +130,11 @@ impl Cells {
     }
     /// Those in the 27 cells around `p`: all within the size of a cell, and some beyond.
     fn around(&self, p: Vec3) -> impl Iterator<Item = u32> + '_ {
-        let [x, y, z] = self.cell(p);
+        let (x, y, z) = self.cell(p);
         (-1..=1).flat_map(move |k| {
             (-1..=1).flat_map(move |j| {
                 (-1..=1).flat_map(move |i| {
-                    let at = [x.saturating_add(i), y.saturating_add(j), z.saturating_add(k)];
+                    let at = (x.saturating_add(i), y.saturating_add(j), z.saturating_add(k));
                     self.cells.get(&at).into_iter().flatten().copied()
                 })
             })
@@ -106,17 +143,15 @@ impl Cells {
 }
 
 /// The clusters of one block.
-fn block(points: &[Vec3], order: &[u32], wanted: Wanted) -> Vec<Vec<u32>> {
+fn block(points: &[Vec3], wanted: Wanted) -> Vec<Vec<u32>> {
     let usual = DISC * (wanted.size as f32).sqrt() * wanted.spacing;
-    let mut clusters = greedy(points, order, wanted.size, 2.0 * usual);
+    let all: Vec<u32> = (0..points.len() as u32).collect();
+    let mut clusters = greedy(points, &all, wanted.size, 2.0 * usual);
     for _ in 0..ROUNDS {
         clusters = settle(points, &clusters, wanted.size, 2.0 * usual);
     }
     rehome(points, &mut clusters, wanted, usual);
     clusters.retain(|c| !c.is_empty());
-    for c in &mut clusters {
-        c.sort_unstable();
-    }
     clusters
 }
 
@@ -126,8 +161,8 @@ fn greedy(points: &[Vec3], order: &[u32], size: usize, reach: f32) -> Vec<Vec<u3
     for i in order {
         cells.insert(points[*i as usize], *i);
     }
-    let place: HashMap<u32, usize> = order.iter().enumerate().map(|(at, i)| (*i, at)).collect();
-    let mut free = vec![true; order.len()];
+    let mut free = vec![false; points.len()];
+    order.iter().for_each(|i| free[*i as usize] = true);
     let mut clusters = Vec::with_capacity(order.len() / size + 1);
     let mut near: Vec<(f32, u32)> = Vec::new();
     let (mut next, mut scan) = (None, 0);
@@ -135,7 +170,7 @@ fn greedy(points: &[Vec3], order: &[u32], size: usize, reach: f32) -> Vec<Vec<u3
         let seed = match next.take() {
             Some(s) => s,
             None => {
-                while scan < order.len() && !free[scan] {
+                while scan < order.len() && !free[order[scan] as usize] {
                     scan += 1;
                 }
                 let Some(s) = order.get(scan) else { return clusters };
@@ -144,17 +179,21 @@ fn greedy(points: &[Vec3], order: &[u32], size: usize, reach: f32) -> Vec<Vec<u3
         };
         let p = points[seed as usize];
         near.clear();
-        near.extend(cells.around(p).filter(|i| free[place[i]]).map(|i| {
+        near.extend(cells.around(p).filter(|i| free[*i as usize]).map(|i| {
             let d = points[i as usize].distance_squared(p);
             // The seed belongs to its own cluster also among points at one place.
             (if i == seed { -1.0 } else { d }, i)
         }));
         near.retain(|(d, _)| *d <= reach * reach);
-        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        next = near.get(size).map(|(_, i)| *i);
-        near.truncate(size);
+        let by_distance = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        next = None;
+        if near.len() > size {
+            next = Some(near.select_nth_unstable_by(size, by_distance).1.1);
+            near.truncate(size);
+        }
+        near.sort_unstable_by(by_distance);
         for (_, i) in &near {
-            free[place[i]] = false;
+            free[*i as usize] = false;
         }
         clusters.push(near.iter().map(|(_, i)| *i).collect());
         for (_, i) in &near {
@@ -178,31 +217,34 @@ fn settle(points: &[Vec3], clusters: &[Vec<u32>], size: usize, reach: f32) -> Ve
         cells.insert(*m, c as u32);
     }
     let mut pairs: Vec<(f32, u32, u32)> = Vec::new();
+    let mut near: Vec<(f32, u32)> = Vec::new();
     for (own, members) in clusters.iter().enumerate() {
         for i in members {
             let p = points[*i as usize];
-            for c in cells.around(p) {
-                let d = middles[c as usize].distance_squared(p);
-                if d <= reach * reach || c as usize == own {
-                    pairs.push((d, *i, c));
-                }
+            near.clear();
+            near.extend(cells.around(p).map(|c| (middles[c as usize].distance_squared(p), c)));
+            near.retain(|(d, c)| *d <= reach * reach && *c as usize != own);
+            if near.len() > CANDIDATES {
+                near.select_nth_unstable_by(CANDIDATES, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                near.truncate(CANDIDATES);
             }
             // Its own may be beyond the cells looked at.
             pairs.push((middles[own].distance_squared(p), *i, own as u32));
+            pairs.extend(near.iter().map(|(d, c)| (*d, *i, *c)));
         }
     }
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
     let mut out: Vec<Vec<u32>> = vec![Vec::with_capacity(size); clusters.len()];
-    let mut taken: HashMap<u32, ()> = HashMap::with_capacity(pairs.len() / 8);
+    let mut taken = vec![false; points.len()];
     for (_, i, c) in &pairs {
-        if out[*c as usize].len() < size && !taken.contains_key(i) {
-            taken.insert(*i, ());
+        if out[*c as usize].len() < size && !taken[*i as usize] {
+            taken[*i as usize] = true;
             out[*c as usize].push(*i);
         }
     }
     // Those that found no room stay together with where they were, on their own.
     for members in clusters {
-        let rest: Vec<u32> = members.iter().copied().filter(|i| !taken.contains_key(i)).collect();
+        let rest: Vec<u32> = members.iter().copied().filter(|i| !taken[*i as usize]).collect();
         if !rest.is_empty() {
             out.push(rest);
         }
