@@ -27,6 +27,9 @@ const PAPER_KKT: f64 = 37.0;
 /// Triangle and point pairs for the projections.
 const CASES: usize = 1 << 14;
 
+/// A triangle, and a point to project onto it.
+type Case = ([DVec3; 3], DVec3);
+
 /// Measures.
 pub fn run(options: &Options, folder: Option<&Path>) -> Result<Found> {
     let bunny = models::open(Which::Bunny, folder)?;
@@ -108,10 +111,9 @@ fn figure6(options: &Options, bunny: &models::Model, found: &mut Found) -> Resul
 fn projections(options: &Options, found: &mut Found) {
     let mut random = Random::new(1);
     let mut point = || random.point_in(DVec3::ZERO, DVec3::ONE);
-    let cases: Vec<([DVec3; 3], DVec3)> =
-        (0..CASES).map(|_| ([point(), point(), point()], point())).collect();
+    let cases: Vec<Case> = (0..CASES).map(|_| ([point(), point(), point()], point())).collect();
     let passes = if options.quick { 10 } else { 100 };
-    let time = |f: &dyn Fn(&[([DVec3; 3], DVec3)]) -> f64| {
+    let time = |f: &dyn Fn(&[Case]) -> f64| {
         let pass = || {
             let start = Instant::now();
             std::hint::black_box(f(&cases));

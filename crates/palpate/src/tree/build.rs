@@ -92,7 +92,7 @@ fn grouped(points: &[Vec3], spacing: f32, params: &TreeParams) -> Clusters {
         if clusters.starts.len() as f64 - 1.0 <= SHRINK * points.len() as f64 {
             return clusters;
         }
-        if !(wanted.outlier < 1e12) {
+        if wanted.outlier >= 1e12 {
             // Points that no length separates: by their order.
             let starts = (0..=points.len()).step_by(params.cluster).map(|s| s as u32);
             let mut starts: Vec<u32> = starts.filter(|s| (*s as usize) < points.len()).collect();
