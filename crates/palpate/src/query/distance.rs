@@ -157,6 +157,7 @@ impl Query {
     ) -> (Found, f64) {
         let tree = &*points.tree;
         self.doubtful.clear();
+        self.doubtful.reserve(tree.len());
         let mut search = Near {
             frame,
             tree,
