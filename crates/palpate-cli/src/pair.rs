@@ -34,8 +34,9 @@ pub(crate) struct Solid {
 
 impl Solid {
     fn load(input: &Input, args: &BuildArgs, reporter: &Reporter) -> Result<Self> {
-        let mut options = args.options()?;
-        options.points = true;
+        // Contact needs points, whatever was said.
+        let args = &BuildArgs { no_points: false, ..args.clone() };
+        let options = args.options()?;
         let model = open_or_build(input, args, true, reporter)?;
         let mesh_info = model.mesh_info.clone();
         let up = model.up.unwrap_or_else(|| input.up());

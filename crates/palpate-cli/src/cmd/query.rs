@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Second shape
     #[arg(value_name = "B")]
     b: String,
-    /// Where B is, seen from A: \"x y z qx qy qz qw\" or \"x y z\" [default: as the files have them]
+    /// Where B is, seen from A: "x y z qx qy qz qw" or "x y z" [default: as the files have them]
     #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
     pose: Option<String>,
     /// File of poses, one x,y,z,qx,qy,qz,qw a line
