@@ -150,7 +150,6 @@ fn points<L: Lanes, T: Stored>(
 }
 
 /// Puts the nodes of blocks that can hold a better point on the stack, the one with the least bound on top.
-#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
 #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 #[inline(always)]
 fn nodes<L: Lanes, T: Stored>(
