@@ -104,14 +104,16 @@ fn figure6(options: &Options, bunny: &models::Model, found: &mut Found) -> Resul
     Ok(())
 }
 
+/// A triangle and a point.
+type Case = ([DVec3; 3], DVec3);
+
 /// Both projections on arbitrary triangles and points, the best of many passes.
 fn projections(options: &Options, found: &mut Found) {
     let mut random = Random::new(1);
     let mut point = || random.point_in(DVec3::ZERO, DVec3::ONE);
-    let cases: Vec<([DVec3; 3], DVec3)> =
-        (0..CASES).map(|_| ([point(), point(), point()], point())).collect();
+    let cases: Vec<Case> = (0..CASES).map(|_| ([point(), point(), point()], point())).collect();
     let passes = if options.quick { 10 } else { 100 };
-    let time = |f: &dyn Fn(&[([DVec3; 3], DVec3)]) -> f64| {
+    let time = |f: &dyn Fn(&[Case]) -> f64| {
         let pass = || {
             let start = Instant::now();
             std::hint::black_box(f(&cases));
