@@ -98,7 +98,8 @@ fn shoot(range: &Range, shots: usize, check_every: usize) {
             }
             // Not early: within the radius and the tolerance.
             let separation = range.pair.distance(&impact.pose).distance;
-            assert!(separation <= impact.distance + 1e-9, "shot {k}: {separation} {impact:?}");
+            // Points of a shell are in single precision: 1e-8 m off the surface, at most.
+            assert!(separation <= impact.distance + 1e-8, "shot {k}: {separation} {impact:?}");
             assert!(impact.distance <= impact.early, "shot {k}: {impact:?}");
             far = far.max(separation / impact.early);
             assert!((impact.normal.length() - 1.0).abs() < 1e-6, "{impact:?}");
