@@ -327,8 +327,8 @@ fn differences(
                 .zip(&at_rest)
                 .all(|(x, y)| x.id == y.id && x.normal().distance(y.normal()) < SMOOTH)
     };
-    let mut rows = [[0.0; 6]; 6];
-    for column in 0..6 {
+    let mut columns = [[0.0; 6]; 6];
+    for (column, out) in columns.iter_mut().enumerate() {
         let axis = DVec3::from_array(core::array::from_fn(|k| f64::from(k == column % 3)));
         let mut wrench = |sign: f64| {
             let moved = if column < 3 {
@@ -342,11 +342,9 @@ fn differences(
         let (plus, minus) = (wrench(1.0)?, wrench(-1.0)?);
         let h = 2.0 * if column < 3 { step.0 } else { step.1 };
         let (f, t) = ((plus.force - minus.force) / h, (plus.torque - minus.torque) / h);
-        for row in 0..3 {
-            (rows[row][column], rows[row + 3][column]) = (f[row], t[row]);
-        }
+        *out = [f.x, f.y, f.z, t.x, t.y, t.z];
     }
-    Some(rows)
+    Some(core::array::from_fn(|row| columns.map(|c| c[row])))
 }
 
 /// Largest difference of two 6×6 matrices, over the root of the sum of squares of the forces by translation; rotations count

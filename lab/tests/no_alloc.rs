@@ -99,7 +99,7 @@ fn ten_thousand_queries_allocate_nothing() {
             left < 0
         };
         query.budget(&a, &b, pose, query_params, Budget::Until(&mut ends));
-        if i % 8 == 0 {
+        if i.is_multiple_of(8) {
             query.plain(&a, &b, pose, query_params);
         }
         // Far away, and nowhere.

@@ -27,6 +27,9 @@ const PAPER_KKT: f64 = 37.0;
 /// Triangle and point pairs for the projections.
 const CASES: usize = 1 << 14;
 
+/// A triangle, and a point to project onto it.
+type Case = ([DVec3; 3], DVec3);
+
 /// Measures.
 pub fn run(options: &Options, folder: Option<&Path>) -> Result<Found> {
     let bunny = models::open(Which::Bunny, folder)?;
