@@ -107,9 +107,6 @@ fn figure6(options: &Options, bunny: &models::Model, found: &mut Found) -> Resul
     Ok(())
 }
 
-/// A triangle and a point.
-type Case = ([DVec3; 3], DVec3);
-
 /// Both projections on arbitrary triangles and points, the best of many passes.
 fn projections(options: &Options, found: &mut Found) {
     let mut random = Random::new(1);
