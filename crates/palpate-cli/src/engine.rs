@@ -11,7 +11,7 @@ use palpate::field::{self, Exact, FieldParams, FieldReport};
 use palpate::math::Aabb;
 use palpate::mesh::{HoleOutcome, MeshReport, RawMesh, RepairParams, samples};
 use palpate::progress::Progress;
-use palpate::shape::SPACING;
+use palpate::shape::{SPACING, ShapeParams};
 use palpate::shell::{ShellError, ShellParams, ShellReport};
 use palpate::tree::TreeParams;
 use palpate::voxmap::VoxmapParams;
@@ -365,7 +365,8 @@ pub(crate) fn build(
     reporter: &Reporter,
 ) -> Result<Model> {
     let voxel = voxel_size(options, mesh_info.aabb)?;
-    let defaults = FieldParams::default();
+    // What meets others has a wider band and an exact background: bounds far from the surface are then tight.
+    let defaults = if options.points { ShapeParams::default().field } else { FieldParams::default() };
     let params = FieldParams {
         band: options.band.unwrap_or(defaults.band),
         padding: options.padding.unwrap_or(defaults.padding),
@@ -375,8 +376,6 @@ pub(crate) fn build(
             Encoding::Layered => field::Encoding::Layered,
         },
         keep_triangles: options.triangles,
-        // What queries of two shapes ask far from the surface is then tight.
-        exact_background: true,
         max_memory: options.max_memory,
         threads: options.threads,
         ..defaults

@@ -5,7 +5,8 @@ use crate::pair::{Answer, Pair, Question, option};
 use crate::picture;
 use anyhow::{Result, bail};
 use glam::DQuat;
-use palpate::query::Roles;
+use palpate::progress::Progress;
+use palpate::query::{self, ImpactEnd, ImpactParams, Roles};
 use palpate::{Pose, Query};
 use palpate_view::band::BandChart;
 use palpate_view::html::{Page, Picture};
@@ -67,6 +68,42 @@ pub(crate) struct Motion<'a> {
     /// Distance to be kept [m].
     pub(crate) min: f64,
     pub(crate) warnings: Vec<String>,
+    /// What following the motion found, where that was asked for.
+    pub(crate) sweep: Option<Sweep>,
+}
+
+/// What following a motion from pose to pose found.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    /// The number of the pose at which the shapes first come as near as `early`, as poses are numbered; none if they
+    /// certainly do not touch.
+    pub(crate) first: Option<f64>,
+    /// How far apart they may be there [m].
+    early: f64,
+}
+
+impl Sweep {
+    /// Follows the motion through `poses`.
+    pub(crate) fn follow(pair: &Pair, poses: &[Pose], progress: &dyn Progress) -> Self {
+        let (a, b) = (&pair.a.shape, &pair.b.shape);
+        // A single pose is a motion that goes nowhere.
+        let count = poses.len().saturating_sub(1).max(1);
+        let found = palpate::par::map(count, |i| {
+            if progress.cancelled() {
+                return (None, 0.0);
+            }
+            let motion = query::Motion::between(&poses[i], &poses[(i + 1).min(poses.len() - 1)]);
+            let impact = Query::new().time_of_impact(a, b, &motion, &ImpactParams::default());
+            progress.advance(1);
+            let first = match impact.end {
+                ImpactEnd::Free => None,
+                _ => Some((i + 1) as f64 + impact.time.unwrap_or(0.0)),
+            };
+            (first, impact.early)
+        });
+        let early = found.iter().map(|f| f.1).fold(0.0, f64::max);
+        Self { first: found.iter().find_map(|f| f.0), early }
+    }
 }
 
 /// Figures of a whole motion.
@@ -128,7 +165,9 @@ impl Motion<'_> {
 
     /// The worst state of all.
     pub(crate) fn state(&self) -> State {
-        (0..self.answers.len()).map(|i| self.state_of(i)).max().unwrap_or(State::Uncertain)
+        let worst = (0..self.answers.len()).map(|i| self.state_of(i)).max().unwrap_or(State::Uncertain);
+        let near = self.sweep.as_ref().is_some_and(|s| s.first.is_some());
+        if near { worst.max(State::Uncertain) } else { worst }
     }
 
     /// How many poses are clear, uncertain and violated.
@@ -166,6 +205,9 @@ impl Motion<'_> {
         let kept = if self.min > 0.0 { format!("{} apart", units::length(self.min)) } else { "apart".into() };
         match self.state() {
             State::Clear => format!("clear, all {all} poses are {kept}"),
+            State::Uncertain if uncertain == 0 => {
+                format!("uncertain, all {all} poses are {kept}, but between them the shapes may touch")
+            }
             State::Uncertain => {
                 format!(
                     "uncertain, {} of {all} poses may be less than {kept}; none certainly is",
@@ -208,6 +250,19 @@ impl Motion<'_> {
                 "between poses",
                 format!("a point of B moves up to {step}: distances there may be {half} less (--between makes it smaller)"),
             ));
+        }
+        match &self.sweep {
+            Some(Sweep { first: None, .. }) => {
+                out.push(row("followed", "certainly no contact anywhere between the poses".to_owned()));
+            }
+            Some(Sweep { first: Some(first), early }) => {
+                let (pose, near) = (units::number(*first), units::length(*early));
+                out.push(row(
+                    "followed",
+                    format!("from pose {pose} on they may be nearer than {near}, or touch"),
+                ));
+            }
+            None => {}
         }
         if self.state() == State::Uncertain
             && let Some(i) = (0..self.answers.len()).find(|i| self.state_of(*i) == State::Uncertain)
@@ -356,7 +411,13 @@ impl Motion<'_> {
 
     /// A picture of one pose, contacts included.
     fn pictured(&self, i: usize) -> Image {
-        let question = Question { margin: 0.0, roles: Some(Roles::Fewer), force: None, keep_contacts: true };
+        let question = Question {
+            margin: 0.0,
+            roles: Some(Roles::Fewer),
+            force: None,
+            penetration: false,
+            keep_contacts: true,
+        };
         let answer = self.pair.ask(&mut Query::new(), &self.poses[i], &question);
         picture::pair(self.pair, &self.poses[i], &answer, PICTURE)
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use glam::DVec3;
 use palpate::contact::Contacts;
 use palpate::force::{self, Force, ForceParams};
-use palpate::query::{Distance, QueryParams, Roles};
+use palpate::query::{Distance, Penetration, PenetrationParams, QueryParams, Roles};
 use palpate::{Pose, Query, Shape};
 use palpate_view::units;
 use serde_json::{Value, json};
@@ -34,8 +34,9 @@ pub(crate) struct Solid {
 
 impl Solid {
     fn load(input: &Input, args: &BuildArgs, reporter: &Reporter) -> Result<Self> {
-        let mut options = args.options()?;
-        options.points = true;
+        // Contact needs points, whatever was said.
+        let args = &BuildArgs { no_points: false, ..args.clone() };
+        let options = args.options()?;
         let model = open_or_build(input, args, true, reporter)?;
         let mesh_info = model.mesh_info.clone();
         let up = model.up.unwrap_or_else(|| input.up());
@@ -200,6 +201,8 @@ impl Pair {
             lists: Vec::new(),
             push: DVec3::ZERO,
             force: None,
+            penetration: None,
+            micros_penetration: None,
             micros: 0.0,
             micros_distance: micros(start, after_distance),
             micros_contacts: 0.0,
@@ -234,6 +237,11 @@ impl Pair {
         }
         answer.intersects = distance.overlaps() || answer.lists.iter().any(|l| l.deepest < 0.0);
         answer.micros = micros(start, ended);
+        if question.penetration {
+            let start = Instant::now();
+            answer.penetration = Some(query.penetration(a, b, pose, &PenetrationParams::default()));
+            answer.micros_penetration = Some(micros(start, Instant::now()));
+        }
         answer
     }
 }
@@ -255,6 +263,8 @@ pub(crate) struct Question {
     /// Which shape gives the points; none: both, one after the other.
     pub(crate) roles: Option<Roles>,
     pub(crate) force: Option<ForceParams>,
+    /// Whether the shortest way out is wanted, which takes milliseconds.
+    pub(crate) penetration: bool,
     /// Whether the contacts themselves are wanted, not only their number.
     pub(crate) keep_contacts: bool,
 }
@@ -283,6 +293,9 @@ pub(crate) struct Answer {
     /// Sum over the contacts of area, depth and normal: where B is pushed [m³].
     pub(crate) push: DVec3,
     pub(crate) force: Option<Force>,
+    /// The shortest way out, where it was asked for.
+    pub(crate) penetration: Option<Penetration>,
+    pub(crate) micros_penetration: Option<f64>,
     pub(crate) micros: f64,
     pub(crate) micros_distance: f64,
     pub(crate) micros_contacts: f64,
@@ -338,6 +351,16 @@ impl Answer {
             "micros_distance": self.micros_distance,
             "micros_contacts": self.micros_contacts,
         });
+        if let Some(p) = &self.penetration {
+            out["penetration"] = json!({
+                "translation": p.translation.to_array(),
+                "depth": p.depth,
+                "bound": p.bound,
+                "lower": p.lower,
+                "direction": p.direction.to_array(),
+                "micros": self.micros_penetration,
+            });
+        }
         if contacts {
             let list: Vec<Value> = self
                 .contacts()

@@ -419,6 +419,47 @@ fn clearance_tells_three_states_apart() {
 }
 
 #[test]
+fn the_shortest_way_out_of_two_boxes_is_known() {
+    let folder = Folder::new("out");
+    let cube = folder.write("cube.obj", cuboid([-1.0; 3], [1.0; 3]));
+    let ask = ["query", &cube, &cube, "--resolution", "48", "--penetration", "--pose"];
+    let value = answer(&[&ask[..], &["0.5 0 0"]].concat());
+    let out = &value["penetration"];
+    has_keys(out, "translation depth bound direction micros");
+    assert!((number(&out["depth"]) - 1.5).abs() <= number(&out["bound"]), "{out}");
+    assert!(vector(&out["direction"])[0] > 0.99, "{out}");
+    assert!(stdout(&palpate(&[&ask[..], &["0.5 0 0", "-q"]].concat())).contains("shortest way out"));
+    let apart = answer(&[&ask[..], &["3 0 0"]].concat());
+    assert_eq!(number(&apart["penetration"]["depth"]), 0.0);
+    assert!(answer(&ask[..5]).get("penetration").is_none());
+}
+
+#[test]
+fn following_a_motion_finds_what_lies_between_its_poses() {
+    let folder = Folder::new("follow");
+    let cube = folder.write("cube.obj", cuboid([-0.05; 3], [0.05; 3]));
+    let (beside, through) = (
+        folder.write("beside.csv", "-0.3,0.2,0\n0.3,0.2,0\n"),
+        folder.write("through.csv", "-0.3,0,0\n0.3,0,0\n"),
+    );
+    let run = |code: i32, poses: &str, more: &[&str]| {
+        let args = ["clearance", &cube, &cube, "--resolution", "40", "--trajectory", poses];
+        answer_with(code, &[&args[..], more].concat())
+    };
+    let free = run(0, &beside, &["--continuous"]);
+    assert_eq!((&free["state"], &free["free_between"]), (&"clear".into(), &true.into()), "{free}");
+    // Both poses are clear, what lies between them is not.
+    let value = run(0, &through, &[]);
+    assert_eq!((&value["state"], &value["free_between"]), (&"clear".into(), &Value::Null));
+    let value = run(0, &through, &["--continuous"]);
+    assert_eq!((&value["state"], &value["free_between"]), (&"uncertain".into(), &false.into()), "{value}");
+    // It meets after 0.2 of 0.6 m, less the radius that points cover.
+    let met = number(&value["first_approach"]);
+    assert!((1.31..=1.0 + 1.0 / 3.0).contains(&met), "{met}");
+    run(1, &through, &["--continuous", "--strict"]);
+}
+
+#[test]
 fn clearance_writes_nothing_when_something_is_wrong() {
     let folder = Folder::new("nothing");
     let good = folder.write("good.csv", "0.2,0,0\n");

@@ -32,7 +32,8 @@ pub struct Shape {
 pub struct ShapeParams {
     /// Distance between points, α·s of the papers [m]; none: twice the voxel.
     pub spacing: Option<f64>,
-    /// The field.
+    /// The field. By default with a wider band than a field alone has, and an exact background. `exact_bricks` makes depths and
+    /// bounds between the two as good as the grid allows, for several times the time of the build.
     pub field: FieldParams,
     /// The points.
     pub shell: ShellParams,

@@ -1,7 +1,7 @@
 //! `palpate clearance`: how far apart two shapes stay along a motion.
 
 use crate::cmd::{BuildArgs, Up, query};
-use crate::motion::{self, Motion, State};
+use crate::motion::{self, Motion, State, Sweep};
 use crate::outcome::{Outcome, rows};
 use crate::pair::{Pair, Question};
 use crate::progress::Reporter;
@@ -22,6 +22,7 @@ const EXAMPLES: &str = "Examples:
 poses.csv has one pose of B, seen from A, a line: x,y,z,qx,qy,qz,qw in metres (or x,y,z without a rotation).
 Each pose is clear (certainly at least --min apart), violated (certainly not) or uncertain: closer to --min than
 the bound of the distance, which points nearer to each other make smaller (--spacing).
+--continuous follows the motion between the poses and says whether the shapes certainly do not touch anywhere.
 Exit codes: 0 when no pose is violated, 1 when one is (with --strict also when one is uncertain), 2 on failure.
 Columns: pose,x,y,z,qx,qy,qz,qw,distance,bound,state,contacts,depth,ax,ay,az,bx,by,bz; a and b are the nearest
 points of the two surfaces. Without -o the table goes to standard output and the summary to standard error.";
@@ -45,6 +46,9 @@ pub(crate) struct Args {
     /// Poses added between two of the file: rotations turn evenly, places move straight
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     between: u32,
+    /// Make certain that nothing touches between the poses of the file either, by following the motion
+    #[arg(long)]
+    continuous: bool,
     /// Table to write, .csv; - is standard output
     #[arg(long, short, value_name = "OUT.csv")]
     output: Option<PathBuf>,
@@ -75,7 +79,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         pair.a.up = up.axis();
     }
     reporter.stage("ask", poses.len() as u64);
-    let question = Question { margin: 0.0, roles: Some(Roles::Fewer), force: None, keep_contacts: false };
+    let question = Question {
+        margin: 0.0,
+        roles: Some(Roles::Fewer),
+        force: None,
+        penetration: false,
+        keep_contacts: false,
+    };
     let answers = palpate::par::with_threads(args.build.threads, || {
         batch(&poses, |query, pose| {
             reporter.advance(1);
@@ -89,7 +99,17 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     if noted > 0 {
         warnings.push(format!("{noted} quaternions were not of length 1 and were made so"));
     }
-    let motion = Motion { pair: &pair, poses, numbers, answers, min: args.min, warnings };
+    let sweep = match args.continuous {
+        true => {
+            reporter.stage("follow", given.len().saturating_sub(1) as u64);
+            let sweep =
+                palpate::par::with_threads(args.build.threads, || Sweep::follow(&pair, &given, &reporter));
+            reporter.check()?;
+            Some(sweep)
+        }
+        false => None,
+    };
+    let motion = Motion { pair: &pair, poses, numbers, answers, min: args.min, warnings, sweep };
     let csv = motion.csv();
     // The page before the table: if it fails nothing is written.
     let html = match &args.report {
@@ -130,6 +150,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         "in_contact": summary.in_contact,
         "deepest": summary.deepest,
         "largest_step": summary.largest_step,
+        "free_between": motion.sweep.as_ref().map(|s| s.first.is_none()),
+        "first_approach": motion.sweep.as_ref().and_then(|s| s.first),
         "micros_mean": summary.micros_mean,
         "seconds": seconds,
         "shapes": pair.json(),

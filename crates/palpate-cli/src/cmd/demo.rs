@@ -56,10 +56,16 @@ pub(crate) fn run(global: &Global) -> Result<Outcome> {
     let name = format!("sample:{SAMPLE}");
     let pair = Pair::load(&name, &name, &build, &reporter)?;
     let poses = rolling();
-    let question = Question { margin: 0.0, roles: Some(Roles::Fewer), force: None, keep_contacts: false };
+    let question = Question {
+        margin: 0.0,
+        roles: Some(Roles::Fewer),
+        force: None,
+        penetration: false,
+        keep_contacts: false,
+    };
     let answers = batch(&poses, |query, pose| pair.ask(query, pose, &question));
     let numbers = (1..=poses.len()).map(|i| i as f64).collect();
-    let motion = Motion { pair: &pair, poses, numbers, answers, min: 0.0, warnings: Vec::new() };
+    let motion = Motion { pair: &pair, poses, numbers, answers, min: 0.0, warnings: Vec::new(), sweep: None };
     let words = "A second gear rolls around the first one, first with some play, then ever closer. Below zero the teeth overlap; \
                  the picture shows the deepest pose, with the points of one gear in the other coloured by depth.";
     let motion = Some(("Contact: two gears in mesh", words, &motion));

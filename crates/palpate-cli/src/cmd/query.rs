@@ -20,6 +20,7 @@ const EXAMPLES: &str = "Examples:
   palpate query bolt.palp nut.palp --pose \"0 0 0.01 0 0 0 1\"
   palpate query bolt.stl nut.stl --unit mm --pose \"0 0 10mm\" --picture nut.png
   palpate query sample:hole sample:peg --pose \"0.1mm 0 -20mm\" --stiffness 1e9
+  palpate query a.palp b.palp --pose \"0.01 0 0\" --penetration
   palpate query a.palp b.palp --poses poses.csv --json > answers.json
 
 A pose says where B is, seen from A: x y z, then the rotation as a quaternion qx qy qz qw (none: not rotated).
@@ -61,7 +62,7 @@ pub(crate) struct Args {
     /// Second shape
     #[arg(value_name = "B")]
     b: String,
-    /// Where B is, seen from A: \"x y z qx qy qz qw\" or \"x y z\" [default: as the files have them]
+    /// Where B is, seen from A: "x y z qx qy qz qw" or "x y z" [default: as the files have them]
     #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
     pose: Option<String>,
     /// File of poses, one x,y,z,qx,qy,qz,qw a line
@@ -82,6 +83,9 @@ pub(crate) struct Args {
     /// Which shape's points are looked for in the other: fewer, a, b or both (forces take half of each)
     #[arg(long, value_enum, default_value_t = PointsArg::Fewer, hide_possible_values = true)]
     points_of: PointsArg,
+    /// Find the shortest translation that separates the shapes, too: how far B must go, and which way (milliseconds)
+    #[arg(long)]
+    penetration: bool,
     /// List the contacts of each pose too, with --poses
     #[arg(long)]
     contacts: bool,
@@ -230,7 +234,13 @@ impl Args {
             PointsArg::B => Some(Roles::PointsOfB),
             PointsArg::Both => None,
         };
-        Question { margin: self.margin, roles, force, keep_contacts: single || self.contacts }
+        Question {
+            margin: self.margin,
+            roles,
+            force,
+            penetration: self.penetration,
+            keep_contacts: single || self.contacts,
+        }
     }
 
     /// The answer for people.
@@ -294,6 +304,20 @@ impl Args {
             out.push(row("force", "not asked for: --stiffness 1e9 gives it (N/m³)".to_owned()));
         }
         let seconds = |micros: f64| units::seconds(1e-6 * micros);
+        if let (Some(p), Some(micros)) = (&answer.penetration, answer.micros_penetration) {
+            let text = if p.overlapping {
+                format!(
+                    "{} along {} parts them, {} certainly (found in {})",
+                    units::length(p.depth),
+                    vector(p.direction),
+                    units::length(p.depth + p.bound),
+                    seconds(micros)
+                )
+            } else {
+                "none needed".to_owned()
+            };
+            out.push(row("shortest way out", text));
+        }
         out.push(row(
             "asked in",
             format!(

@@ -45,8 +45,7 @@ impl Coherence {
             && core::ptr::eq(self.field.as_ptr(), Arc::as_ptr(side.field))
             && core::ptr::eq(self.tree.as_ptr(), Arc::as_ptr(side.tree));
         let moved = self.frame.map(|f| moved(&f, frame, side.tree.reach()));
-        let still = moved.is_some_and(|m| m < f64::from(self.guard));
-        if !(same && still) {
+        if !same || !moved.is_some_and(|m| m < f64::from(self.guard)) {
             let level = side.tree.levels.iter().rposition(|l| l.len() <= NODES).unwrap_or(0);
             let guard = side.tree.levels.get(level).map_or(0.0, |l| l.largest * GUARD);
             let wide = reach.guarded(guard);

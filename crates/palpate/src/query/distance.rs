@@ -136,7 +136,8 @@ impl Query {
         let Some(point) = point else { return Distance::NONE };
         let mut best = refine(field, points, &pose, point, shell.spacing);
         let certain = CERTAIN * shell.spacing;
-        if floor < best.0 - certain {
+        // Where rounding is coarse against the spacing, from very far away, nothing can be certain to a part of it.
+        if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
             (best, floor) = self.certify(field, points, &pose, frame, best, certain);
         }
         let (distance, on_field, on_points) = best;

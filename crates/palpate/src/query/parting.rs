@@ -19,6 +19,10 @@ const PICTURE: usize = 96;
 const KEPT: usize = 96;
 /// Kept points that are asked first: those that excluded something last.
 const HOT: usize = 4;
+/// Steps from a shallow place to a free one.
+const RELAXED: usize = 24;
+/// Depth of a point that is followed without looking for a deeper one [tolerance]. Larger: longer searches. Smaller: more of them.
+const ENOUGH: f64 = 10.0;
 /// Most steps of one point, and most searches along one direction: what has not ended then counts as blocked.
 const STEPS: usize = 400;
 
@@ -59,6 +63,8 @@ pub(super) struct Memory {
     values: Vec<f32>,
     /// The caller's contacts while others are asked for.
     contacts: [Contacts; 2],
+    /// Places passed on the way where little was inside: how deep, and where.
+    pub(super) pockets: Vec<(f32, DVec3)>,
     pub(super) ways: Vec<Way>,
     pub(super) found: Vec<Way>,
 }
@@ -72,6 +78,8 @@ pub(super) struct Parting<'a> {
     pub(super) pose: Pose,
     /// Points less deep than this count as out [m].
     pub(super) tolerance: f64,
+    /// Points must be so far outside, usually 0 [m].
+    pub(super) margin: f64,
     /// The shortest way so far, which was looked at more closely [m].
     pub(super) best: f64,
     /// Directions followed or excluded.
@@ -89,7 +97,8 @@ pub(super) struct Inside {
 impl<'a> Parting<'a> {
     pub(super) fn new(query: &'a mut Query, a: &'a Shape, b: &'a Shape, pose: &Pose, tolerance: f64) -> Self {
         let memory = core::mem::take(&mut query.parting);
-        let mut parting = Self { query, memory, a, b, pose: *pose, tolerance, best: f64::INFINITY, tried: 0 };
+        let mut parting =
+            Self { query, memory, a, b, pose: *pose, tolerance, margin: 0.0, best: f64::INFINITY, tried: 0 };
         for side in 0..2 {
             let kept = &mut parting.memory.kept[side];
             kept.clear();
@@ -110,9 +119,19 @@ impl<'a> Parting<'a> {
         }
         parting.memory.hot.clear();
         parting.memory.hot.reserve(HOT + 1);
+        parting.memory.pockets.clear();
         parting.memory.ways.clear();
         parting.memory.found.clear();
         parting
+    }
+
+    /// Begins again with a margin [m].
+    pub(super) fn again(&mut self, margin: f64) {
+        self.margin = margin;
+        self.best = f64::INFINITY;
+        self.memory.pockets.clear();
+        self.memory.ways.clear();
+        self.memory.found.clear();
     }
 
     /// Gives the memory back.
@@ -161,17 +180,22 @@ impl<'a> Parting<'a> {
         Pose { rotation: self.pose.rotation, translation: self.pose.translation + translation }
     }
 
-    /// The deepest point of either shape in the other after a translation of B; none deeper than the tolerance.
-    pub(super) fn deepest(&mut self, translation: DVec3) -> Option<Inside> {
+    /// The deepest point of either shape in the other after a translation of B, or the first found that is as deep as `enough`
+    /// [m]; none deeper than the tolerance.
+    pub(super) fn deepest(&mut self, translation: DVec3, enough: f64) -> Option<Inside> {
         let pose = self.moved(translation);
         let first = usize::from(self.a.tree.len() < self.b.tree.len());
         let mut deepest = None;
-        let mut below = -self.tolerance as f32;
+        let mut below = (self.margin - self.tolerance) as f32;
+        let stop = (self.margin - enough) as f32;
         for side in [first, 1 - first] {
             let asked = Side::new(self.a, self.b, &pose, side == 1);
-            if let Some((point, distance)) = self.query.least(&asked, below, f32::NEG_INFINITY) {
+            if let Some((point, distance)) = self.query.least(&asked, below, stop) {
                 below = distance;
                 deepest = Some(Inside { side, point, distance });
+                if distance <= stop {
+                    break;
+                }
             }
         }
         deepest
@@ -235,7 +259,7 @@ impl<'a> Parting<'a> {
         let from = field.lattice().origin + kept.place.as_dvec3();
         let way = self.shift(kept.side, direction);
         for _ in 0..STEPS {
-            let f = field.sample(from + way * t).distance - f64::from(kept.radius);
+            let f = field.sample(from + way * t).distance - f64::from(kept.radius) - self.margin;
             // Half the tolerance: what follows must not find the same point again by rounding.
             if !(f < -0.5 * self.tolerance && t < limit) {
                 return t;
@@ -278,8 +302,18 @@ impl<'a> Parting<'a> {
     }
 
     /// As [`Parting::march`], of inner balls and kept points alone: B must go at least so far. A little above `limit` where it is
-    /// reached.
-    pub(super) fn at_least(&mut self, direction: DVec3, mut t: f64, limit: f64) -> f64 {
+    /// reached. The shallowest place on the way is noted in `shallow`, as how deep, and how far.
+    pub(super) fn at_least(&mut self, direction: DVec3, t: f64, limit: f64) -> f64 {
+        self.at_least_noting(direction, t, limit, &mut (f32::INFINITY, 0.0))
+    }
+
+    pub(super) fn at_least_noting(
+        &mut self,
+        direction: DVec3,
+        mut t: f64,
+        limit: f64,
+        shallow: &mut (f32, f64),
+    ) -> f64 {
         t = self.leave_cores(direction, t);
         for i in 0..self.memory.hot.len() {
             if t >= limit {
@@ -291,7 +325,10 @@ impl<'a> Parting<'a> {
             if t >= limit {
                 break;
             }
-            let Some(kept) = self.deepest_kept(direction * t) else { break };
+            let Some((kept, depth)) = self.deepest_kept(direction * t) else { break };
+            if depth < shallow.0 {
+                *shallow = (depth, t);
+            }
             t = self.follow(kept, direction, t, limit);
             if t >= limit {
                 let hot = &mut self.memory.hot;
@@ -303,13 +340,13 @@ impl<'a> Parting<'a> {
         t
     }
 
-    /// The deepest of the kept points after a translation; none deeper than the tolerance.
-    fn deepest_kept(&mut self, translation: DVec3) -> Option<Kept> {
+    /// The deepest of the kept points after a translation, and its depth [m]; none deeper than the tolerance.
+    fn deepest_kept(&mut self, translation: DVec3) -> Option<(Kept, f32)> {
         let mut deepest = None;
-        let mut below = -self.tolerance as f32;
+        let mut below = (self.margin - self.tolerance) as f32;
         for side in 0..2 {
             let shift = self.shift(side, translation).as_vec3();
-            let field = self.field(side);
+            let (field, margin) = (self.field(side), self.margin as f32);
             let m = &mut self.memory;
             m.moved.clear();
             m.moved.extend(m.kept[side].iter().map(|k| k.place + shift));
@@ -320,11 +357,24 @@ impl<'a> Parting<'a> {
                 let d = *v - k.radius;
                 if d < below {
                     below = d;
-                    deepest = Some(*k);
+                    deepest = Some((*k, margin - d));
                 }
             }
         }
         deepest
+    }
+
+    /// From a place where little is inside to one where no kept point is, shorter than `limit` [m]: by moving each deepest point
+    /// out in turn.
+    pub(super) fn relax(&mut self, mut x: DVec3, limit: f64) -> Option<DVec3> {
+        for _ in 0..RELAXED {
+            let Some((kept, depth)) = self.deepest_kept(x) else { return Some(x) };
+            x += self.outward(kept, x) * (1.2 * f64::from(depth) + 0.5 * self.tolerance);
+            if x.length() >= limit {
+                return None;
+            }
+        }
+        None
     }
 
     /// The least length above `t` for which B, moved so far along `direction`, has no point in A nor A in B; none below `limit`.
@@ -336,9 +386,9 @@ impl<'a> Parting<'a> {
             if t >= limit {
                 return None;
             }
-            let Some(inside) = self.deepest(direction * t) else {
+            let Some(inside) = self.deepest(direction * t, ENOUGH * self.tolerance) else {
                 // A new best is looked at more closely: no surface point inside is not enough where surfaces coincide.
-                if t < self.best && self.coinciding(direction * t) {
+                if self.margin == 0.0 && t < self.best && self.coinciding(direction * t) {
                     continue;
                 }
                 self.best = self.best.min(t);
@@ -370,7 +420,7 @@ impl<'a> Parting<'a> {
     pub(super) fn touching(&mut self, translation: DVec3, reach: f64) -> ([DVec3; 3], usize) {
         let mut normals = [DVec3::ZERO; 3];
         let mut count = 0;
-        let mut below = [reach as f32; 3];
+        let mut below = [(self.margin + reach) as f32; 3];
         for side in 0..2 {
             let shift = self.shift(side, translation).as_vec3();
             let field = self.field(side);

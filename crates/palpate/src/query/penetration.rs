@@ -18,12 +18,18 @@ const TOLERANCE: f64 = 0.05;
 /// Directions are followed up to this many times the shortest way so far, as they may become shorter when refined [1].
 const SLACK: f64 = 1.1;
 /// Ways that are refined, at most, and the cosine above which two are one.
-const REFINED: usize = 3;
+const REFINED: usize = 4;
 const ALIKE: f64 = 0.94;
+/// Shallow places between directions that are looked at.
+const POCKETS: usize = 24;
 /// A refinement counts if it makes the way shorter by this part [1].
 const GAIN: f64 = 2e-4;
 /// Angles by which a way is turned, largest and smallest [rad].
 const TURNS: (f64, f64) = (0.12, 0.004);
+/// A way with a bound above this many coverage radii is doubtful if its points have no play beyond it: another is sought [1].
+const DOUBTFUL: f64 = 3.0;
+/// How far outside points are where the surface between them is, too, usually [coverage radii].
+const PLAY: f64 = 0.35;
 /// Steps outward until a place is certainly free; then the shapes' balls are taken apart.
 const OUTWARD: usize = 48;
 
@@ -163,7 +169,7 @@ impl Query {
         let voxel = a.field.lattice().voxel.min(b.field.lattice().voxel);
         let tolerance = params.tolerance.unwrap_or(TOLERANCE * voxel);
         let mut parting = Parting::new(self, a, b, a_from_b, tolerance);
-        let deepest = parting.deepest(DVec3::ZERO);
+        let deepest = parting.deepest(DVec3::ZERO, f64::INFINITY);
         let mut result = Penetration::NONE;
         if deepest.is_some() || parting.coinciding(DVec3::ZERO) {
             let cores = parting.depth_of_cores();
@@ -179,37 +185,58 @@ impl Query {
                 Some(direction) => parting.along(direction, least, f64::INFINITY),
                 None => parting.shortest(way_out, least, params.directions),
             };
-            // Samples have errors: what is certain is not undercut.
-            let depth = way.length.max(lower);
-            result = Penetration {
-                translation: way.direction * depth,
-                depth,
-                bound: 0.0,
-                lower,
-                direction: way.direction,
-                directions: parting.tried,
-                overlapping: true,
-            };
+            result = part_of(&way, lower, &parting);
+            let radius = a.tree.shell.radius.min(b.tree.shell.radius);
+            parting.certify_free(None, &mut result);
+            if unit.is_none()
+                && result.bound > DOUBTFUL * radius
+                && parting.with_play(&way) >= way.length + 2.0 * radius
+            {
+                // So narrow a place that the points may miss what is between them: perhaps a wider one is not much farther.
+                parting.again(PLAY * radius);
+                let mut way = parting.shortest(way_out, least, params.directions);
+                parting.again(0.0);
+                let from = (way.length - 2.0 * PLAY * radius).max(least);
+                way.length = parting.march(way.direction, from, way.length).unwrap_or(way.length);
+                let mut wide = part_of(&way, lower, &parting);
+                parting.certify_free(None, &mut wide);
+                if wide.depth + wide.bound < result.depth + result.bound {
+                    result = wide;
+                }
+            }
+            result.directions = parting.tried;
+        } else {
+            parting.certify_free(unit, &mut result);
         }
         parting.end();
-        self.certify_free(a, b, a_from_b, unit, &mut result);
         result
     }
+}
 
+/// A way as an answer, without its bound.
+fn part_of(way: &Way, lower: f64, parting: &Parting<'_>) -> Penetration {
+    // Samples have errors: what is certain is not undercut.
+    let depth = way.length.max(lower);
+    Penetration {
+        translation: way.direction * depth,
+        depth,
+        bound: 0.0,
+        lower,
+        direction: way.direction,
+        directions: parting.tried,
+        overlapping: true,
+    }
+}
+
+impl Parting<'_> {
     /// Finds `bound`, and a direction where there is none yet.
-    fn certify_free(
-        &mut self,
-        a: &Shape,
-        b: &Shape,
-        pose: &Pose,
-        along: Option<DVec3>,
-        result: &mut Penetration,
-    ) {
+    fn certify_free(&mut self, along: Option<DVec3>, result: &mut Penetration) {
+        let (a, b, pose, query) = (self.a, self.b, self.pose, &mut *self.query);
         let at = |d: f64, direction: DVec3| Pose {
             rotation: pose.rotation,
             translation: pose.translation + direction * d,
         };
-        let mut missing = self.uncertain(a, b, &at(result.depth, result.direction));
+        let mut missing = query.uncertain(a, b, &at(result.depth, result.direction));
         if missing <= 0.0 {
             return;
         }
@@ -219,9 +246,9 @@ impl Query {
         if !result.overlapping {
             // Too near to be certain: away from what is nearest.
             result.direction = along.unwrap_or_else(|| {
-                let stats = self.stats;
-                let nearest = self.distance(a, b, pose).direction();
-                self.stats = stats;
+                let stats = query.stats;
+                let nearest = query.distance(a, b, &pose).direction();
+                query.stats = stats;
                 if nearest == DVec3::ZERO { between.normalize_or(DVec3::X) } else { nearest }
             });
         }
@@ -231,13 +258,13 @@ impl Query {
         for _ in 0..OUTWARD {
             result.bound += missing * growth * (1.0 + 1e-6);
             growth *= 1.06;
-            missing = self.uncertain(a, b, &at(result.depth + result.bound, direction));
+            missing = query.uncertain(a, b, &at(result.depth + result.bound, direction));
             if missing <= 0.0 {
                 return;
             }
         }
         // Where the balls around the shapes are apart there is nothing left to ask.
-        result.bound = apart(between, direction, ra + rb) - result.depth;
+        result.bound = (apart(between, direction, ra + rb) - result.depth).max(0.0);
     }
 }
 
@@ -282,10 +309,13 @@ impl Parting<'_> {
         let turned = axes.map(|x| self.pose.rotation * x);
         let boxes = axes.into_iter().chain(turned).flat_map(|x| [x, -x]);
         for direction in boxes.chain([between.normalize_or(DVec3::Y)]).chain(sphere(directions)) {
-            let length = self.at_least(direction, lower, SLACK * best.length);
+            let mut shallow = (f32::INFINITY, 0.0);
+            let length = self.at_least_noting(direction, lower, SLACK * best.length, &mut shallow);
             self.tried += 1;
             if length < SLACK * best.length {
                 self.memory.ways.push(Way { direction, length });
+            } else if shallow.0 < f32::INFINITY {
+                self.memory.pockets.push((shallow.0, direction * shallow.1));
             }
         }
         // The most promising first: the others are then soon too long.
@@ -300,9 +330,24 @@ impl Parting<'_> {
                 }
             }
         }
+        // Narrow places between directions: from where they passed near to one.
+        self.memory.pockets.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for i in 0..self.memory.pockets.len().min(POCKETS) {
+            let limit = best.length * (1.0 - GAIN);
+            let Some(x) = self.relax(self.memory.pockets[i].1, limit) else { continue };
+            let direction = x.normalize_or_zero();
+            if direction == DVec3::ZERO {
+                continue;
+            }
+            if let Some(length) = self.march(direction, lower, limit) {
+                best = Way { direction, length };
+                self.memory.found.push(best);
+            }
+        }
         // The best few, each of its own kind.
         self.memory.found.sort_unstable_by(|a, b| a.length.total_cmp(&b.length));
         let mut refined = [DVec3::ZERO; REFINED];
+        let mut shortest = f64::INFINITY;
         let mut count = 0;
         for i in 0..self.memory.found.len() {
             let way = self.memory.found[i];
@@ -315,11 +360,26 @@ impl Parting<'_> {
             refined[count] = way.direction;
             count += 1;
             let way = self.refine(way, lower);
-            if way.length < best.length {
-                best = way;
+            // Of ways about as long, the one whose points have play soonest: it is more likely free in truth.
+            let length = self.with_play(&way);
+            if length < shortest {
+                (best, shortest) = (way, length);
             }
         }
         best
+    }
+
+    /// Where along a way points have play [m]; two coverage radii beyond its end where they have none before.
+    fn with_play(&mut self, way: &Way) -> f64 {
+        if self.margin > 0.0 {
+            return way.length;
+        }
+        let (radius, best) = (self.a.tree.shell.radius.min(self.b.tree.shell.radius), self.best);
+        self.margin = PLAY * radius;
+        let limit = way.length + 2.0 * radius;
+        let length = self.march(way.direction, way.length, limit).unwrap_or(limit);
+        (self.margin, self.best) = (0.0, best);
+        length
     }
 
     /// Makes a way shorter as long as that goes.

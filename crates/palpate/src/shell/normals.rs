@@ -7,6 +7,7 @@
 use super::faces::Faces;
 use super::{Normals, Points};
 use crate::field::Field;
+use crate::mesh::Mesh;
 use crate::par;
 use crate::voxmap::{BuildError, Voxmap};
 use glam::{DVec3, Vec3};
@@ -88,7 +89,7 @@ fn from_voxels(voxmap: &Voxmap, p: DVec3) -> Vec3 {
 }
 
 /// The voxel map the voxel normals are read from.
-pub(super) fn voxmap(mesh: &crate::Mesh, voxel: f64) -> Result<Voxmap, BuildError> {
+pub(super) fn voxmap(mesh: &Mesh, voxel: f64) -> Result<Voxmap, BuildError> {
     let params = crate::voxmap::VoxmapParams { layers: 2, ..Default::default() };
     Voxmap::build(mesh, voxel, &params)
 }

@@ -49,8 +49,8 @@ fn rows(p: &impl Axes, mut row: impl FnMut(i32, i32, i32, i32)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::samples;
-    use crate::{Mesh, Voxmap};
+    use crate::mesh::{Mesh, samples};
+    use crate::voxmap::Voxmap;
     use std::collections::BTreeSet;
 
     #[test]
