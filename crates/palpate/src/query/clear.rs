@@ -58,6 +58,7 @@ impl Query {
             best: need,
             point: None,
             floor: f32::INFINITY,
+            rivals: Near::NO_RIVALS,
             doubtful: None,
             stats: self.stats,
             stack: &mut self.stack,

@@ -15,9 +15,13 @@ use glam::DVec3;
 /// Most times the search goes from one surface to the other and back.
 const STEPS: usize = 16;
 /// It stops when a step gains less than this [spacings].
-const GAIN: f64 = 2e-2;
+const GAIN: f64 = 5e-3;
 /// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
-const TOLERANCE: f64 = 0.25;
+const TOLERANCE: f64 = 0.15;
+/// A point of another leaf is tried too if its estimate is at most this much above the best distance [spacings], and it is at least so
+/// far away from the best point [spacings].
+const RIVAL: f64 = 0.4;
+const ELSEWHERE: f64 = 2.5;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
 /// on the surface.
 const CERTAIN: f64 = 0.58;
@@ -125,16 +129,27 @@ impl Query {
             tolerance: (TOLERANCE * shell.spacing) as f32,
             best: f32::INFINITY,
             point: None,
+            rivals: Near::NO_RIVALS,
             floor: f32::INFINITY,
             doubtful: None,
             stats: self.stats,
             stack: &mut self.stack,
         };
         near(side.field, &field.far, &mut search);
-        let (point, mut floor) = (search.point, f64::from(search.floor));
+        let (point, rivals, mut floor) = (search.point, search.rivals, f64::from(search.floor));
         self.stats = search.stats;
         let Some(point) = point else { return Distance::NONE };
         let mut best = refine(field, points, &pose, point, shell.spacing);
+        // Estimates are off by a part of the spacing: another place may be the nearer one.
+        for (estimate, rival) in rivals {
+            let away = (pose.point(points.tree.position(rival as usize)) - best.2).length();
+            if f64::from(estimate) < best.0 + RIVAL * shell.spacing && away > ELSEWHERE * shell.spacing {
+                let other = refine(field, points, &pose, rival, shell.spacing);
+                if other.0 < best.0 {
+                    best = other;
+                }
+            }
+        }
         let certain = CERTAIN * shell.spacing;
         // Where rounding is coarse against the spacing, from very far away, nothing can be certain to a part of it.
         if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
@@ -165,6 +180,7 @@ impl Query {
             tolerance: 0.0,
             best: (best.0 - certain) as f32,
             point: None,
+            rivals: Near::NO_RIVALS,
             floor: f32::INFINITY,
             doubtful: Some(&mut self.doubtful),
             stats: self.stats,
@@ -222,18 +238,34 @@ fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) 
         let q = field.exact.closest(p, None);
         return (q.distance, q.point, p);
     };
+    // Walks may end where they are only locally nearest: then once more, with the nearest of all.
+    let mut exactly = false;
     for step in 0..STEPS {
-        let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
+        let (near, t) = if exactly {
+            let c = points.exact.closest(back.point(q), Some(own));
+            (c.point, c.triangle)
+        } else {
+            let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
+            (near, t)
+        };
         let moved = pose.point(near);
-        let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
-        // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
-        if step > 0 && now >= squared {
-            break;
-        }
+        let (now, to, u) = if exactly {
+            let c = field.exact.closest(moved, Some(other));
+            (c.distance * c.distance, c.point, c.triangle)
+        } else {
+            let Some(found) = walk_from(&field.mesh, moved, other) else { break };
+            found
+        };
         let gain = squared.sqrt() - now.sqrt();
-        (p, own, squared, q, other) = (moved, t, now, to, u);
+        // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
+        if step == 0 || gain > 0.0 {
+            (p, own, squared, q, other) = (moved, t, now, to, u);
+        }
         if gain < GAIN * spacing {
-            break;
+            if exactly {
+                break;
+            }
+            exactly = true;
         }
     }
     (squared.sqrt(), q, p)

@@ -264,6 +264,7 @@ impl Query {
             best: f32::INFINITY,
             point: None,
             floor: f32::INFINITY,
+            rivals: Near::NO_RIVALS,
             doubtful: None,
             stats: self.stats,
             stack: &mut self.stack,

@@ -14,6 +14,9 @@ use crate::field::{FarGrid, Field};
 use crate::simd::{LANES, Lanes, dispatch};
 use crate::tree::Tree;
 
+/// Leaves whose best points are remembered besides the best of all.
+const RIVALS: usize = 4;
+
 /// What is sought, and what was found. Distances are unsigned [m].
 pub(crate) struct Near<'a> {
     pub(crate) frame: &'a Frame,
@@ -23,6 +26,8 @@ pub(crate) struct Near<'a> {
     /// Estimated distance of the nearest point so far; only nearer ones count [m].
     pub(crate) best: f32,
     pub(crate) point: Option<u32>,
+    /// The best points of other leaves, least estimate first.
+    pub(crate) rivals: [(f32, u32); RIVALS],
     /// No point is nearer than this, in truth, but the doubtful ones [m].
     pub(crate) floor: f32,
     /// In place of seeking the best: collects the points whose lower bound is below `best` less `tolerance`.
@@ -30,6 +35,11 @@ pub(crate) struct Near<'a> {
     pub(crate) stats: Stats,
     /// Memory of the search.
     pub(crate) stack: &'a mut Vec<Open>,
+}
+
+impl Near<'_> {
+    /// Before a search.
+    pub(crate) const NO_RIVALS: [(f32, u32); RIVALS] = [(f32::INFINITY, 0); RIVALS];
 }
 
 /// Searches the whole tree.
@@ -110,6 +120,7 @@ fn points<L: Lanes, T: Stored>(view: &Bounds<'_, T>, m: &[[L; 4]; 3], s: &mut Ne
     estimate.store(&mut estimates);
     lower.store(&mut bounds);
     let limit = s.best - s.tolerance;
+    let mut own = (f32::INFINITY, 0);
     for lane in 0..LANES {
         if live >> lane & 1 == 0 {
             continue;
@@ -119,11 +130,19 @@ fn points<L: Lanes, T: Stored>(view: &Bounds<'_, T>, m: &[[L; 4]; 3], s: &mut Ne
             Some(_) => s.floor = s.floor.min(bounds[lane]),
             None => {
                 s.floor = s.floor.min(bounds[lane]);
-                if estimates[lane] < s.best {
-                    s.best = estimates[lane];
-                    s.point = Some(at + lane as u32);
+                if estimates[lane] < own.0 {
+                    own = (estimates[lane], at + lane as u32);
                 }
             }
+        }
+    }
+    if own.0 < s.best {
+        (s.best, s.point) = (own.0, Some(own.1));
+    }
+    // In order, the last one falls out.
+    for rival in &mut s.rivals {
+        if own.0 < rival.0 {
+            core::mem::swap(&mut own, rival);
         }
     }
 }
