@@ -15,12 +15,12 @@ use glam::DVec3;
 /// Most times the search goes from one surface to the other and back.
 const STEPS: usize = 16;
 /// It stops when a step gains less than this [spacings].
-const GAIN: f64 = 5e-3;
+const GAIN: f64 = 2e-2;
 /// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
-const TOLERANCE: f64 = 0.15;
+const TOLERANCE: f64 = 0.25;
 /// A point of another leaf is tried too if its estimate is at most this much above the best distance [spacings], and it is at least so
 /// far away from the best point [spacings].
-const RIVAL: f64 = 0.4;
+const RIVAL: f64 = 0.1;
 const ELSEWHERE: f64 = 2.5;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
 /// on the surface.
@@ -150,6 +150,7 @@ impl Query {
                 }
             }
         }
+        best = polish(field, points, &pose, shell.spacing, best);
         let certain = CERTAIN * shell.spacing;
         // Where rounding is coarse against the spacing, from very far away, nothing can be certain to a part of it.
         if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
@@ -238,37 +239,41 @@ fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) 
         let q = field.exact.closest(p, None);
         return (q.distance, q.point, p);
     };
-    // Walks may end where they are only locally nearest: then once more, with the nearest of all.
-    let mut exactly = false;
     for step in 0..STEPS {
-        let (near, t) = if exactly {
-            let c = points.exact.closest(back.point(q), Some(own));
-            (c.point, c.triangle)
-        } else {
-            let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
-            (near, t)
-        };
+        let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
         let moved = pose.point(near);
-        let (now, to, u) = if exactly {
-            let c = field.exact.closest(moved, Some(other));
-            (c.distance * c.distance, c.point, c.triangle)
-        } else {
-            let Some(found) = walk_from(&field.mesh, moved, other) else { break };
-            found
-        };
-        let gain = squared.sqrt() - now.sqrt();
+        let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
         // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
-        if step == 0 || gain > 0.0 {
-            (p, own, squared, q, other) = (moved, t, now, to, u);
+        if step > 0 && now >= squared {
+            break;
         }
+        let gain = squared.sqrt() - now.sqrt();
+        (p, own, squared, q, other) = (moved, t, now, to, u);
         if gain < GAIN * spacing {
-            if exactly {
-                break;
-            }
-            exactly = true;
+            break;
         }
     }
     (squared.sqrt(), q, p)
+}
+
+/// Walks may end where they are only locally nearest: from there with the nearest of all, as long as that gains.
+fn polish(field: &Shape, points: &Shape, pose: &Pose, spacing: f64, mut best: Found) -> Found {
+    let back = pose.inverse();
+    let (mut own, mut other) = (None, None);
+    for _ in 0..STEPS {
+        let near = points.exact.closest(back.point(best.1), own);
+        let moved = pose.point(near.point);
+        let to = field.exact.closest(moved, other);
+        (own, other) = (Some(near.triangle), Some(to.triangle));
+        let gain = best.0 - to.distance;
+        if gain > 0.0 {
+            best = (to.distance, to.point, moved);
+        }
+        if gain < GAIN * spacing {
+            break;
+        }
+    }
+    best
 }
 
 fn finish(
