@@ -365,8 +365,8 @@ pub(crate) fn build(
     reporter: &Reporter,
 ) -> Result<Model> {
     let voxel = voxel_size(options, mesh_info.aabb)?;
-    // What meets others has a wider band and an exact background: bounds far from the surface are then tight.
-    let defaults = if options.points { ShapeParams::default().field } else { FieldParams::default() };
+    // A wider band and an exact background, as shapes have them, with points or without: the same answers from either.
+    let defaults = ShapeParams::default().field;
     let params = FieldParams {
         band: options.band.unwrap_or(defaults.band),
         padding: options.padding.unwrap_or(defaults.padding),

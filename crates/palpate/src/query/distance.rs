@@ -156,7 +156,7 @@ impl Query {
         if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
             (best, floor) = self.certify(field, points, &pose, frame, best, certain);
         }
-        let (distance, on_field, on_points) = best;
+        let (distance, on_field, on_points, _) = best;
         // Every point of the surface is within the radius of one of its points.
         let bound = (distance - (floor - shell.radius).max(0.0)).max(0.0);
         finish(distance, bound, on_field, on_points, a_from_b, swapped)
@@ -219,14 +219,14 @@ impl Query {
         if points.tree.is_empty() {
             return Distance::NONE;
         }
-        let (distance, on_field, on_points) = refine(field, points, pose, 0, points.tree.shell.spacing);
+        let (distance, on_field, on_points, _) = refine(field, points, pose, 0, points.tree.shell.spacing);
         let bound = points.aabb().extent().length() + field.aabb().extent().length();
         finish(distance, bound.min(distance), on_field, on_points, a_from_b, swapped)
     }
 }
 
-/// Distance, the point of the field's shape and that of the points' shape, in the field's frame.
-type Found = (f64, DVec3, DVec3);
+/// Distance, the point of the field's shape and that of the points' shape, in the field's frame, and their triangles.
+type Found = (f64, DVec3, DVec3, [u32; 2]);
 
 /// From a point of the tree to the other surface and back, as long as that brings them nearer: walks over the triangles, from those
 /// of the points nearest to each other.
@@ -237,7 +237,7 @@ fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) 
     let start = field.tree.nearest(p).map(|i| field.tree.triangle(i));
     let Some((mut squared, mut q, mut other)) = start.and_then(|t| walk_from(&field.mesh, p, t)) else {
         let q = field.exact.closest(p, None);
-        return (q.distance, q.point, p);
+        return (q.distance, q.point, p, [q.triangle, own]);
     };
     for step in 0..STEPS {
         let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
@@ -253,21 +253,21 @@ fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) 
             break;
         }
     }
-    (squared.sqrt(), q, p)
+    (squared.sqrt(), q, p, [other, own])
 }
 
 /// Walks may end where they are only locally nearest: from there with the nearest of all, as long as that gains.
 fn polish(field: &Shape, points: &Shape, pose: &Pose, spacing: f64, mut best: Found) -> Found {
     let back = pose.inverse();
-    let (mut own, mut other) = (None, None);
+    let [mut other, mut own] = best.3;
     for _ in 0..STEPS {
-        let near = points.exact.closest(back.point(best.1), own);
+        let near = points.exact.closest(back.point(best.1), Some(own));
         let moved = pose.point(near.point);
-        let to = field.exact.closest(moved, other);
-        (own, other) = (Some(near.triangle), Some(to.triangle));
+        let to = field.exact.closest(moved, Some(other));
+        (own, other) = (near.triangle, to.triangle);
         let gain = best.0 - to.distance;
         if gain > 0.0 {
-            best = (to.distance, to.point, moved);
+            best = (to.distance, to.point, moved, [other, own]);
         }
         if gain < GAIN * spacing {
             break;
