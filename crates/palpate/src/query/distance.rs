@@ -150,7 +150,9 @@ impl Query {
                 }
             }
         }
-        best = polish(field, points, &pose, shell.spacing, best);
+        if !(matched(field) && matched(points)) {
+            best = polish(field, points, &pose, shell.spacing, best);
+        }
         let certain = CERTAIN * shell.spacing;
         // Where rounding is coarse against the spacing, from very far away, nothing can be certain to a part of it.
         if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
@@ -254,6 +256,15 @@ fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) 
         }
     }
     (squared.sqrt(), q, p, [other, own])
+}
+
+/// Whether triangles are about as large as points are far apart: then a walk that begins at the nearest point's triangle ends at the
+/// nearest triangle, nearly always. Smaller ones have hollows between points, larger ones are few and soon searched.
+fn matched(shape: &Shape) -> bool {
+    let shell = &shape.tree.shell;
+    // The edge of an equilateral triangle of the mean area.
+    let edge = (2.31 * shell.area / shape.exact.triangle_count().max(1) as f64).sqrt();
+    (1.0..4.0).contains(&(edge / shell.spacing))
 }
 
 /// Walks may end where they are only locally nearest: from there with the nearest of all, as long as that gains.
