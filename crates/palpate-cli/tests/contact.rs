@@ -365,10 +365,10 @@ fn shapes_that_do_not_suit_each_other_are_warned_about_with_numbers() {
 #[test]
 fn clearance_tells_three_states_apart() {
     let folder = Folder::new("clearance");
-    // A cube passes 20 mm, then 5 mm, then 1 mm beside another of the same size.
+    // A cube passes 20 mm, then 8 mm, then 1 mm beside another of the same size.
     let cube = folder.write("cube.obj", cuboid([-0.05; 3], [0.05; 3]));
     let far = folder.write("far.csv", "0.12,0,0\n0.13,0,0,0,0,0,1\n");
-    let near = folder.write("near.csv", "x,y,z\n0.12,0,0\n0.105,0,0\n0.101,0,0\n");
+    let near = folder.write("near.csv", "x,y,z\n0.12,0,0\n0.108,0,0\n0.101,0,0\n");
     let through = folder.write("through.csv", "0.2,0,0\n0.08,0,0,0,0,0,1\n0.2,0,0\n");
     let (csv, page) = (folder.path("out.csv"), folder.path("page.html"));
     let run = |code: i32, poses: &str, more: &[&str]| {
@@ -379,14 +379,14 @@ fn clearance_tells_three_states_apart() {
     has_keys(&value, CLEARANCE_KEYS);
     assert_eq!((&value["state"], &value["clear"], &value["poses"]), (&"clear".into(), &2.into(), &2.into()));
     assert!((number(&value["least_distance"]) - 0.02).abs() < 1e-5);
-    // The bound of about 3 mm does not tell whether 1 mm is at least 0.5 mm: uncertain, which only --strict minds.
+    // The bound of about 5 mm does not tell whether 1 mm is at least 0.5 mm: uncertain, which only --strict minds.
     let value = run(0, &near, &["--min", "0.5mm"]);
     assert_eq!(
         (&value["state"], &value["uncertain"], &value["violated"]),
         (&"uncertain".into(), &1.into(), &0.into())
     );
     run(1, &near, &["--min", "0.5mm", "--strict"]);
-    // 1 mm is certainly less than 2 mm, and 5 mm may be.
+    // 1 mm is certainly less than 2 mm.
     let value = run(1, &near, &["--min", "2mm", "-o", &csv, "--report", &page]);
     assert_eq!((&value["state"], &value["violated"]), (&"violated".into(), &1.into()));
     assert_eq!(number(&value["least_pose"]), 3.0);
@@ -394,7 +394,7 @@ fn clearance_tells_three_states_apart() {
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!((lines[0], lines.len()), (COLUMNS, 4));
     for (line, (distance, state)) in
-        lines[1..].iter().zip([(0.02, "clear"), (0.005, ""), (0.001, "violated")])
+        lines[1..].iter().zip([(0.02, "clear"), (0.008, ""), (0.001, "violated")])
     {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells.len(), COLUMNS.split(',').count());
