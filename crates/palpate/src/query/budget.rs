@@ -16,15 +16,15 @@ use crate::simd::LANES;
 use crate::tree::Tree;
 
 /// Blocks of points between two questions whether to stop.
-const ASK: usize = 64;
+const ASK: usize = 16;
 /// Nodes that are opened together.
-const CHUNK: u32 = 64;
+const CHUNK: u32 = 16;
 
 /// When a query has to end.
 pub enum Budget<'a> {
     /// After about this many points and balls were tested; 0 gives no contacts.
     Points(usize),
-    /// When this says so. It is asked before every level and after about 64 blocks of eight points. Results depend on when it
+    /// When this says so. It is asked before every level and after about 16 blocks of eight points. Results depend on when it
     /// does.
     Until(&'a mut dyn FnMut() -> bool),
 }
