@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Voxels along the largest extent: a field of 256 with three of padding on each side.
 const ACROSS: f64 = 250.0;
 /// Distance between points [voxels]: about 35,000 points for the bunny.
-const SPACING_VOX: f64 = 1.72;
+const SPACING_VOX: f64 = 1.81;
 /// Orientations whose first touch is timed, and how near to it they are placed, relative to the first separation [1].
 const TOUCHES: usize = 20;
 const TOUCH: f64 = 1e-5;

@@ -139,7 +139,9 @@ impl Mesh {
 
     /// The three corners of triangle `t` [m].
     pub fn corners(&self, t: usize) -> [DVec3; 3] {
-        self.triangles[t].map(|v| self.positions[v as usize])
+        // Not `map`, which stays a call.
+        let [a, b, c] = self.triangles[t];
+        [self.positions[a as usize], self.positions[b as usize], self.positions[c as usize]]
     }
 
     /// Which triangle lies across each edge.

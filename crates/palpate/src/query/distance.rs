@@ -17,7 +17,7 @@ const STEPS: usize = 16;
 /// It stops when a step gains less than this [spacings].
 const GAIN: f64 = 2e-2;
 /// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
-const TOLERANCE: f64 = 0.25;
+const TOLERANCE: f64 = 0.35;
 /// A point of another leaf is tried too if its estimate is at most this much above the best distance [spacings], and it is at least so
 /// far away from the best point [spacings].
 const RIVAL: f64 = 0.1;
@@ -71,12 +71,18 @@ impl Query {
         }
         let swapped = a.tree.len() < b.tree.len();
         let sides = [Side::new(a, b, a_from_b, swapped), Side::new(a, b, a_from_b, !swapped)];
-        // Overlapping if a point of either is in the other.
-        let inside = [0, 1].map(|i| self.least(&sides[i], f32::MIN_POSITIVE, 0.0));
-        if inside.iter().any(Option::is_some) {
-            return self.deepest(a, b, a_from_b, &sides, swapped);
-        }
-        self.apart(a, b, a_from_b, &sides[0], swapped)
+        let out = self.apart(a, b, a_from_b, &sides[0], swapped);
+        // Overlapping if a point of either is in the other. Where surfaces are certainly apart, one point of a part tells for all.
+        let whole = |s: &Shape| s.mesh.report().components == 1;
+        let overlaps = if out.distance > out.bound && whole(a) && whole(b) {
+            let b_from_a = a_from_b.inverse();
+            a.field.sample(a_from_b.point(b.tree.position(0))).distance < 0.0
+                || b.field.sample(b_from_a.point(a.tree.position(0))).distance < 0.0
+        } else {
+            let inside = [0, 1].map(|i| self.least(&sides[i], f32::MIN_POSITIVE, 0.0));
+            inside.iter().any(Option::is_some)
+        };
+        if overlaps { self.deepest(a, b, a_from_b, &sides, swapped) } else { out }
     }
 
     /// The deepest point of either shape in the other.
@@ -115,7 +121,7 @@ impl Query {
         best
     }
 
-    /// Two shapes that do not overlap.
+    /// As if the shapes did not overlap.
     fn apart(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, side: &Side<'_>, swapped: bool) -> Distance {
         // The field's shape, the points' shape, and where the latter is.
         let (field, points, pose) = if swapped { (b, a, a_from_b.inverse()) } else { (a, b, *a_from_b) };
