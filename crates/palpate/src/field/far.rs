@@ -21,6 +21,7 @@ use super::brick::SIDE;
 use super::build::EXACT_MARGIN;
 use super::encode::Values;
 use super::exact::Exact;
+use super::read::Stored;
 use super::scan::BRICK;
 use super::{Field, Lattice};
 use crate::par;
@@ -256,25 +257,6 @@ impl<'a, T> Bounds<'a, T> {
             band: (r.band / l.voxel - (3f64.sqrt() - EXACT_MARGIN) - 1e-3) as f32,
             rounding: rounding as f32,
         }
-    }
-}
-
-/// Stored values a kernel can read in pairs.
-pub(crate) trait Stored: Copy {
-    fn pairs<L: Lanes, const N: usize>(rows: &Places<'_, Self, N, 2>, row: usize) -> (L, L);
-}
-
-impl Stored for f32 {
-    #[inline(always)]
-    fn pairs<L: Lanes, const N: usize>(rows: &Places<'_, Self, N, 2>, row: usize) -> (L, L) {
-        L::pairs(rows, row)
-    }
-}
-
-impl Stored for i16 {
-    #[inline(always)]
-    fn pairs<L: Lanes, const N: usize>(rows: &Places<'_, Self, N, 2>, row: usize) -> (L, L) {
-        L::pairs_i16(rows, row)
     }
 }
 

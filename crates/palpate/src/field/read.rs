@@ -31,19 +31,19 @@ impl<'a, T> View<'a, T> {
 }
 
 /// Rows of two nodes: four for each point.
-pub(crate) type Rows<'a, T> = Places<'a, T, { 4 * BLOCKS }, 2>;
+type Rows<'a, T> = Places<'a, T, { 4 * BLOCKS }, 2>;
 
 /// Stored values a kernel can read in pairs.
 pub(crate) trait Stored: Copy {
     /// The values of a row of nodes, and of the next along x.
-    fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L);
+    fn pairs<L: Lanes, const N: usize>(rows: &Places<'_, Self, N, 2>, row: usize) -> (L, L);
     /// Metres from stored units.
     fn metres<L: Lanes>(v: L, scale: f32) -> L;
 }
 
 impl Stored for f32 {
     #[inline(always)]
-    fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L) {
+    fn pairs<L: Lanes, const N: usize>(rows: &Places<'_, Self, N, 2>, row: usize) -> (L, L) {
         L::pairs(rows, row)
     }
     #[inline(always)]
@@ -54,7 +54,7 @@ impl Stored for f32 {
 
 impl Stored for i16 {
     #[inline(always)]
-    fn pairs<L: Lanes>(rows: &Rows<'_, Self>, row: usize) -> (L, L) {
+    fn pairs<L: Lanes, const N: usize>(rows: &Places<'_, Self, N, 2>, row: usize) -> (L, L) {
         L::pairs_i16(rows, row)
     }
     #[inline(always)]
@@ -224,10 +224,10 @@ pub(crate) fn around<L: Lanes, T: Stored>(group: &Group<'_, T>, i: usize) -> Aro
     let f = &group.fraction;
     Around {
         rows: [
-            T::pairs::<L>(&group.rows, 4 * i),
-            T::pairs::<L>(&group.rows, 4 * i + 1),
-            T::pairs::<L>(&group.rows, 4 * i + 2),
-            T::pairs::<L>(&group.rows, 4 * i + 3),
+            T::pairs(&group.rows, 4 * i),
+            T::pairs(&group.rows, 4 * i + 1),
+            T::pairs(&group.rows, 4 * i + 2),
+            T::pairs(&group.rows, 4 * i + 3),
         ],
         fraction: [L::load(&f[0].0[i]), L::load(&f[1].0[i]), L::load(&f[2].0[i])],
     }
