@@ -1,5 +1,6 @@
 //! A rigid shape ready for queries: its mesh, its field, its points and its exact surface.
 
+use crate::field::packed::Packed;
 use crate::field::{Exact, FarGrid, Field, FieldError, FieldParams};
 use crate::math::Aabb;
 use crate::mesh::Mesh;
@@ -25,6 +26,8 @@ pub struct Shape {
     /// Distances outside the field's box.
     pub(crate) far: Arc<FarGrid>,
     pub(crate) tree: Arc<Tree>,
+    /// The field's values again, as queries read them fastest.
+    pub(crate) packed: Option<Arc<Packed>>,
 }
 
 /// How a shape is built.
@@ -114,12 +117,14 @@ impl Shape {
     /// A shape of parts that were built from the same mesh.
     pub fn from_parts(mesh: Mesh, field: Field, exact: Exact, tree: Tree) -> Self {
         let far = FarGrid::build(&field, &exact);
+        let packed = Packed::new(&field).map(Arc::new);
         Self {
             mesh: Arc::new(mesh),
             field: Arc::new(field),
             exact: Arc::new(exact),
             far: Arc::new(far),
             tree: Arc::new(tree),
+            packed,
         }
     }
 
@@ -127,6 +132,13 @@ impl Shape {
     #[must_use]
     pub fn with_tree(&self, tree: Tree) -> Self {
         Self { tree: Arc::new(tree), ..self.clone() }
+    }
+
+    /// The same shape without the copy of its field's values that queries read fastest: about 40 % of the memory, and contacts take
+    /// up to a third longer. Results differ by that copy's rounding, less than a thousandth of a voxel.
+    #[must_use]
+    pub fn compact(&self) -> Self {
+        Self { packed: None, ..self.clone() }
     }
 
     /// The mesh.

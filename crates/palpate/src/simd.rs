@@ -2,10 +2,12 @@
 //!
 //! Kernels are written once, generic over [`Lanes`], marked `#[inline(always)]` and instantiated twice: with
 //! [`Plain`] (arrays, compiled for the baseline of the target) and, behind [`avx2`], with `Avx2` inside a function
-//! that enables the feature. No operation fuses a multiplication with an addition, so both give the same bits.
+//! that enables the feature. Only `mul_add` fuses a multiplication with an addition, in both, so both give the same bits.
 //!
 //! This file, `simd/wide.rs` and `store.rs` are the only ones with unsafe code.
 #![expect(unsafe_code, reason = "intrinsics and unchecked reads live here, and only here")]
+
+use bytemuck::Pod;
 
 /// Number of lanes of every kernel.
 pub(crate) const LANES: usize = 8;
@@ -26,12 +28,16 @@ pub(crate) trait Lanes: Copy {
     /// Part `part` of eight records of `M` parts with four numbers each, as one vector for each number.
     fn load_quads<const M: usize>(v: &[[[f32; 4]; M]; LANES], part: usize) -> [Self; 4];
     fn store(self, out: &mut [f32; LANES]);
-    /// The four values of each lane side by side.
-    fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]);
+    /// Adds a record for each lane whose bit is set, in order: its values of `parts`, one after another.
+    ///
+    /// A record has exactly the size of its values. May write to, but not beyond, the room for eight more records.
+    fn append<R: Pod, const M: usize>(parts: &[[Self; 4]; M], bits: u32, out: &mut Vec<R>);
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
     fn div(self, o: Self) -> Self;
+    /// `self` times `a`, plus `b`, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
     /// `self` where it is smaller, else `o` (also where either is NaN).
     fn min(self, o: Self) -> Self;
     /// `self` where it is larger, else `o` (also where either is NaN).
@@ -70,6 +76,7 @@ pub(crate) trait Lanes: Copy {
     fn store_ints(v: Self::Ints, out: &mut [i32; LANES]);
     fn int_add(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_mul(a: Self::Ints, b: Self::Ints) -> Self::Ints;
+    fn int_and(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints;
     /// Lanes that are negative.
     fn int_negative(a: Self::Ints) -> Self::Mask;
@@ -79,10 +86,15 @@ pub(crate) trait Lanes: Copy {
         start: usize,
         index: [Self::Ints; M],
     );
+    /// The elements at row `row` of places.
+    fn elements<const N: usize>(places: &Places<'_, i32, N, 1>, row: usize) -> Self::Ints;
     /// The values at row `row` of places and the ones after them.
     fn pairs<const N: usize>(places: &Places<'_, f32, N, 2>, row: usize) -> (Self, Self);
     /// As [`Lanes::pairs`] for 16-bit integers, converted to `f32`.
     fn pairs_i16<const N: usize>(places: &Places<'_, i16, N, 2>, row: usize) -> (Self, Self);
+    /// From the integers at row `row` of places, (a, b, c, d) and (e, f, g, h): a and b, c − a and d − b, e − a and f − b, and
+    /// (g − e) − (c − a) and (h − f) − (d − b), converted to `f32`. Differences wrap around at 16 bits.
+    fn differences<const N: usize>(places: &Places<'_, [i16; 4], N, 2>, row: usize) -> [Self; 8];
 }
 
 /// Places in a table, `N` rows of one for each lane, each with `SPAN` elements of the table from there on.
@@ -127,6 +139,53 @@ impl<'a, T: Copy, const N: usize, const SPAN: usize> Places<'a, T, N, SPAN> {
         unsafe { *self.table.get_unchecked(self.at[row][lane] as u32 as usize) }
     }
 }
+
+/// Columns of numbers that are read eight rows at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns<'a, const N: usize> {
+    columns: [&'a [f32]; N],
+    /// The last row from which on every column has eight numbers: unsafe code relies on it.
+    last: usize,
+}
+
+impl<'a, const N: usize> Columns<'a, N> {
+    /// None where a column has less than eight numbers.
+    pub(crate) fn new(columns: [&'a [f32]; N]) -> Option<Self> {
+        let shortest = columns.iter().map(|c| c.len()).min()?;
+        Some(Self { columns, last: shortest.checked_sub(LANES)? })
+    }
+
+    /// Rows `at` to `at + 7`, or the last eight.
+    #[inline(always)]
+    pub(crate) fn eight<L: Lanes>(&self, at: u32) -> [L; N] {
+        let at = (at as usize).min(self.last);
+        let mut out = [L::splat(0.0); N];
+        for i in 0..N {
+            // SAFETY: `at` is at most `last`, from where on the column has eight numbers.
+            out[i] = L::load(unsafe { &*self.columns[i].as_ptr().add(at).cast() });
+        }
+        out
+    }
+}
+
+/// For each set of bits: where they are set, in order.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const SET_BITS: [[u8; LANES]; 1 << LANES] = {
+    let mut table = [[0; LANES]; 1 << LANES];
+    let mut bits = 0;
+    while bits < table.len() {
+        let (mut lane, mut n) = (0, 0);
+        while lane < LANES {
+            if bits >> lane & 1 == 1 {
+                table[bits][n] = lane as u8;
+                n += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    table
+};
 
 /// Vectors in memory, aligned so that none lies across two cache lines.
 #[derive(Clone, Copy, Debug)]
@@ -196,9 +255,15 @@ impl Lanes for Plain {
         *out = self.0;
     }
     #[inline(always)]
-    fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]) {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = [rows[0].0[i], rows[1].0[i], rows[2].0[i], rows[3].0[i]];
+    fn append<R: Pod, const M: usize>(parts: &[[Self; 4]; M], bits: u32, out: &mut Vec<R>) {
+        for i in (0..LANES).filter(|i| bits >> i & 1 == 1) {
+            let record: [[f32; 4]; M] = core::array::from_fn(|part| {
+                let [a, b, c, d] = &parts[part];
+                [a.0[i], b.0[i], c.0[i], d.0[i]]
+            });
+            let mut r = R::zeroed();
+            bytemuck::bytes_of_mut(&mut r).copy_from_slice(bytemuck::cast_slice(&record));
+            out.push(r);
         }
     }
     #[inline(always)]
@@ -216,6 +281,10 @@ impl Lanes for Plain {
     #[inline(always)]
     fn div(self, o: Self) -> Self {
         lanes(|i| self.0[i] / o.0[i])
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        lanes(|i| self.0[i].mul_add(a.0[i], b.0[i]))
     }
     #[inline(always)]
     fn min(self, o: Self) -> Self {
@@ -294,6 +363,10 @@ impl Lanes for Plain {
         int_lanes(|i| a[i].wrapping_mul(b[i]))
     }
     #[inline(always)]
+    fn int_and(a: Self::Ints, b: Self::Ints) -> Self::Ints {
+        int_lanes(|i| a[i] & b[i])
+    }
+    #[inline(always)]
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints {
         int_lanes(|i| if mask[i] { on[i] } else { off[i] })
     }
@@ -313,12 +386,30 @@ impl Lanes for Plain {
         }
     }
     #[inline(always)]
+    fn elements<const N: usize>(places: &Places<'_, i32, N, 1>, row: usize) -> Self::Ints {
+        int_lanes(|i| places.get(row, i))
+    }
+    #[inline(always)]
     fn pairs<const N: usize>(places: &Places<'_, f32, N, 2>, row: usize) -> (Self, Self) {
         plain_pairs(places, row)
     }
     #[inline(always)]
     fn pairs_i16<const N: usize>(places: &Places<'_, i16, N, 2>, row: usize) -> (Self, Self) {
         plain_pairs(places, row)
+    }
+    #[inline(always)]
+    fn differences<const N: usize>(places: &Places<'_, [i16; 4], N, 2>, row: usize) -> [Self; 8] {
+        let mut out = [[0.0; LANES]; 8];
+        for (i, at) in places.at[row].iter().enumerate() {
+            let ([a, b, c, d], [e, f, g, h]) = (places.table[*at as usize], places.table[*at as usize + 1]);
+            let (y, yx) = (c.wrapping_sub(a), d.wrapping_sub(b));
+            let (z, zx) = (e.wrapping_sub(a), f.wrapping_sub(b));
+            let (yz, yzx) = (g.wrapping_sub(e).wrapping_sub(y), h.wrapping_sub(f).wrapping_sub(yx));
+            for (out, v) in out.iter_mut().zip([a, b, y, yx, z, zx, yz, yzx]) {
+                out[i] = f32::from(v);
+            }
+        }
+        out.map(Self)
     }
     #[inline(always)]
     fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3] {
@@ -344,11 +435,11 @@ fn plain_pairs<T: Copy + Into<f32>, const N: usize>(
     (lanes(|i| value(i, 0)), lanes(|i| value(i, 1)))
 }
 
-/// Whether kernels may use AVX2 on this machine. The answer is cached by the standard library.
+/// Whether kernels may use AVX2 and fused multiplication on this machine. The answer is cached by the standard library.
 #[inline]
 pub(crate) fn avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("avx2");
+    return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
     #[cfg(not(target_arch = "x86_64"))]
     false
 }
@@ -362,7 +453,7 @@ macro_rules! dispatch {
         $vis fn $name($($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             if $crate::simd::avx2() {
-                #[target_feature(enable = "avx2")]
+                #[target_feature(enable = "avx2,fma")]
                 fn wide($($arg: $ty),*) $(-> $ret)? {
                     $kernel::<$crate::simd::Avx2>($($arg),*)
                 }

@@ -72,6 +72,14 @@ impl Values {
         }
     }
 
+    /// Number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Float(v) => v.len(),
+            Self::Scaled { values, .. } => values.len(),
+        }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Float(v) => 4 * v.len(),

@@ -21,6 +21,8 @@ pub mod iso;
 pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
+mod pack;
+pub(crate) mod packed;
 pub mod paper_modes;
 pub(crate) mod read;
 mod row_search;

@@ -76,10 +76,12 @@ impl Query {
             Some(_) if matches!(budget, Budget::Points(0)) => {}
             Some(frame) => {
                 let tree = side.tree;
-                contacts.list.reserve(tree.len());
-                self.coarse.reserve(tree.len().saturating_sub(self.coarse.len()));
+                // The kernel writes eight at a time.
+                let most = tree.len() + LANES;
+                contacts.list.reserve(most);
+                self.coarse.reserve(most.saturating_sub(self.coarse.len()));
                 self.reserve(tree.len());
-                let reach = Reach::new(side.field, &frame, params.margin);
+                let reach = Reach::new(&side, &frame, params.margin);
                 // What was near before decides where a walk ends: a limit on points must not depend on it.
                 let start = if matches!(budget, Budget::Points(_)) {
                     self.runs.clear();
@@ -102,7 +104,7 @@ impl Query {
                     budget: &mut budget,
                     reached,
                 };
-                walk!(side.field, &frame, scalar, run(&mut job));
+                walk!(&side, &frame, scalar, run(&mut job));
                 (self.stats, reached) = (job.stats, job.reached);
             }
         }
@@ -206,7 +208,7 @@ fn open<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_, '_>, l: usize)
                 }
             }
             let before = job.stats.points;
-            walker.prune(level, job.reach, &[[at, to]], job.next, &mut job.stats);
+            walker.prune(level, job.reach, &[[at, to]], job.next, None, &mut job.stats);
             walker.touch(points, job.margin, job.next, job.out, &mut job.stats);
             job.opened.extend_from_slice(job.next);
             asked += (job.stats.points - before).div_ceil(LANES) + (to - at) as usize / LANES;

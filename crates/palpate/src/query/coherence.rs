@@ -51,7 +51,7 @@ impl Coherence {
             let wide = reach.guarded(guard);
             runs.clear();
             runs.push([0, side.tree.nodes(0) as u32]);
-            walk!(side.field, frame, false, down(side, wide, level, runs, next, stats));
+            walk!(side, frame, false, down(side, wide, level, runs, next, stats));
             self.runs.clear();
             self.runs.reserve(NODES);
             self.runs.extend_from_slice(runs);
@@ -75,7 +75,7 @@ fn down<T: Sampled>(
     stats: &mut Stats,
 ) {
     for level in &side.tree.levels[..level] {
-        walker.prune(level, reach, runs, next, stats);
+        walker.prune(level, reach, runs, next, None, stats);
         core::mem::swap(runs, next);
     }
 }

@@ -6,6 +6,7 @@ use super::{Query, QueryParams, Side, Stats};
 use crate::contact::Contacts;
 use crate::math::Pose;
 use crate::shape::Shape;
+use crate::simd::LANES;
 use glam::{DVec3, Vec3};
 
 impl Query {
@@ -54,18 +55,20 @@ impl Query {
 
     /// Fills `contacts` with those of one side.
     fn find(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, margin: f64, swapped: bool, plain: bool) {
-        let Side { field, tree, frame } = Side::new(a, b, a_from_b, swapped);
+        let side = Side::new(a, b, a_from_b, swapped);
+        let tree = side.tree;
         let mut contacts = core::mem::take(&mut self.contacts);
         contacts.list.clear();
         contacts.swapped = swapped;
         contacts.origin = if swapped { a.tree.origin } else { a.field.lattice().origin };
         self.stats = Stats::default();
-        match frame.filter(|_| !margin.is_nan()) {
+        match side.frame.filter(|_| !margin.is_nan()) {
             None => self.stats.non_finite = true,
             Some(frame) => {
-                contacts.list.reserve(tree.len());
+                // The kernel writes eight at a time.
+                contacts.list.reserve(tree.len() + LANES);
                 self.reserve(tree.len());
-                let reach = Reach::new(field, &frame, margin);
+                let reach = Reach::new(&side, &frame, margin);
                 self.runs.clear();
                 self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(0) as u32 }]);
                 let mut job = Job {
@@ -75,10 +78,11 @@ impl Query {
                     margin: margin as f32,
                     runs: &mut self.runs,
                     next: &mut self.next,
+                    whole: &mut self.opened,
                     out: &mut contacts.list,
                     stats: Stats::default(),
                 };
-                walk!(field, &frame, self.scalar, find_contacts(&mut job));
+                walk!(&side, &frame, self.scalar, find_contacts(&mut job));
                 self.stats = job.stats;
             }
         }

@@ -85,7 +85,7 @@ pub(crate) fn apply<L: Lanes>(m: &[[L; 4]; 3], p: [L; 3]) -> [L; 3] {
 
 #[inline(always)]
 fn apply_row<L: Lanes>(m: &[L; 4], p: [L; 3]) -> L {
-    m[0].mul(p[0]).add(m[1].mul(p[1])).add(m[2].mul(p[2]).add(m[3]))
+    m[0].mul_add(p[0], m[1].mul_add(p[1], m[2].mul_add(p[2], m[3])))
 }
 
 /// `m` times the vector.
@@ -96,5 +96,5 @@ pub(crate) fn turn<L: Lanes>(m: &[[L; 3]; 3], v: [L; 3]) -> [L; 3] {
 
 #[inline(always)]
 fn turn_row<L: Lanes>(m: &[L; 3], v: [L; 3]) -> L {
-    m[0].mul(v[0]).add(m[1].mul(v[1])).add(m[2].mul(v[2]))
+    m[0].mul_add(v[0], m[1].mul_add(v[1], m[2].mul(v[2])))
 }

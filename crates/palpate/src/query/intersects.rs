@@ -34,14 +34,14 @@ impl Query {
         let mut search = Least {
             frame,
             tree: side.tree,
-            reach: Reach::new(side.field, frame, 0.0),
+            reach: Reach::new(side, frame, 0.0),
             best: below,
             stop,
             point: None,
             stats: self.stats,
             stack: &mut self.stack,
         };
-        least(side.field, &mut search);
+        least(side, &mut search);
         self.stats = search.stats;
         search.point.map(|p| (p, search.best))
     }

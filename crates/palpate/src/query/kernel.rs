@@ -8,9 +8,14 @@ use super::reach::Reach;
 use super::walk::{Run, join};
 use crate::contact::Contact;
 pub(crate) use crate::field::read::BLOCKS;
-use crate::field::read::{self, Group, Stored, View};
-use crate::simd::{LANES, Lanes, dispatch};
+use crate::field::packed::Quad;
+use crate::field::read::{self, Group, Layout, View};
+use crate::simd::{Columns, LANES, Lanes, dispatch};
 use crate::tree::{Level, Tree};
+
+/// A node is inside as a whole, as far as it matters, if the distance at its centre is at most this many radii: then its points are
+/// tested without the nodes between.
+const WHOLE: f32 = -0.5;
 
 /// Blocks of a group: where each begins, and a bit for each lane that counts.
 pub(crate) type Blocks = [(u32, u32); BLOCKS];
@@ -18,19 +23,40 @@ pub(crate) type Blocks = [(u32, u32); BLOCKS];
 /// Points that can become contacts: those of a tree, or those that represent the nodes of a level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Points<'a> {
-    pub(crate) position: &'a [Vec<f32>; 3],
-    normal: &'a [Vec<f32>; 3],
-    area: &'a [f32],
+    position: Columns<'a, 3>,
+    /// Outward normal and area.
+    surface: Columns<'a, 4>,
     /// Their indices; none: their places.
     ids: Option<&'a [u32]>,
 }
 
 impl<'a> Points<'a> {
-    pub(crate) fn of_tree(t: &'a Tree) -> Self {
-        Self { position: &t.position, normal: &t.normal, area: &t.area, ids: None }
+    /// None without points.
+    pub(crate) fn of_tree(t: &'a Tree) -> Option<Self> {
+        Self::new(&t.position, &t.normal, &t.area, None)
     }
-    pub(crate) fn of_level(l: &'a Level) -> Self {
-        Self { position: &l.position, normal: &l.normal, area: &l.area, ids: Some(&l.parent) }
+    pub(crate) fn of_level(l: &'a Level) -> Option<Self> {
+        Self::new(&l.position, &l.normal, &l.area, Some(&l.ids))
+    }
+
+    fn new(
+        [x, y, z]: &'a [Vec<f32>; 3],
+        [u, v, w]: &'a [Vec<f32>; 3],
+        area: &'a [f32],
+        ids: Option<&'a [u32]>,
+    ) -> Option<Self> {
+        Some(Self { position: Columns::new([x, y, z])?, surface: Columns::new([u, v, w, area])?, ids })
+    }
+
+    /// The indices of eight points from `at` on.
+    #[inline(always)]
+    fn ids<L: Lanes>(&self, at: u32) -> L::Ints {
+        match self.ids {
+            None => L::int_add(L::ints(at as i32), L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7])),
+            Some(ids) => {
+                L::load_ints(bytemuck::cast_ref(ids[at as usize..].first_chunk().unwrap_or(&[0u32; LANES])))
+            }
+        }
     }
 }
 
@@ -39,6 +65,8 @@ impl<'a> Points<'a> {
 pub(crate) struct Prune<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) level: &'a Level,
+    /// Centres and radii of its balls.
+    pub(crate) balls: Columns<'a, 4>,
     pub(crate) reach: Reach,
     /// Without SIMD.
     pub(crate) scalar: bool,
@@ -56,8 +84,9 @@ pub(crate) struct Touch<'a> {
 }
 
 /// Stored values that the kernels can read.
-pub(crate) trait Sampled: Stored {
-    /// Adds the children of those nodes of the first `n` blocks whose balls may reach below the margin.
+pub(crate) trait Sampled: Layout {
+    /// Adds the children of those nodes of the first `n` blocks whose balls may reach below the margin; the points, to `whole`, of
+    /// those that seem to be wholly inside.
     fn prune(
         view: &View<'_, Self>,
         group: &mut Group<'_, Self>,
@@ -65,6 +94,7 @@ pub(crate) trait Sampled: Stored {
         blocks: &Blocks,
         n: usize,
         out: &mut Vec<Run>,
+        whole: Option<&mut Vec<Run>>,
     );
     /// Adds those points of the first `n` blocks that are at most the margin away, in order.
     fn touch(
@@ -81,7 +111,7 @@ macro_rules! sampled {
     ($t:ty, $prune:ident, $prune_plain:ident, $prune_kernel:ident, $touch:ident, $touch_plain:ident, $touch_kernel:ident) => {
         dispatch! {
             fn $prune / $prune_plain = $prune_kernel(view: &View<'_, $t>, group: &mut Group<'_, $t>,
-                job: &Prune<'_>, blocks: &Blocks, n: usize, out: &mut Vec<Run>)
+                job: &Prune<'_>, blocks: &Blocks, n: usize, out: &mut Vec<Run>, whole: Option<&mut Vec<Run>>)
         }
         dispatch! {
             fn $touch / $touch_plain = $touch_kernel(view: &View<'_, $t>, group: &mut Group<'_, $t>,
@@ -95,8 +125,9 @@ macro_rules! sampled {
             blocks: &Blocks,
             n: usize,
             out: &mut Vec<Run>,
+            whole: Option<&mut Vec<Run>>,
         ) {
-            prune_group::<L, $t>(view, group, job, blocks, n, out);
+            prune_group::<L, $t>(view, group, job, blocks, n, out, whole);
         }
         #[inline(always)]
         fn $touch_kernel<L: Lanes>(
@@ -117,11 +148,12 @@ macro_rules! sampled {
                 blocks: &Blocks,
                 n: usize,
                 out: &mut Vec<Run>,
+                whole: Option<&mut Vec<Run>>,
             ) {
                 if job.scalar {
-                    $prune_plain(view, group, job, blocks, n, out);
+                    $prune_plain(view, group, job, blocks, n, out, whole);
                 } else {
-                    $prune(view, group, job, blocks, n, out);
+                    $prune(view, group, job, blocks, n, out, whole);
                 }
             }
             fn touch(
@@ -159,25 +191,51 @@ sampled!(
     touch_scaled_plain,
     touch_scaled_kernel
 );
+sampled!(
+    Quad,
+    prune_packed,
+    prune_packed_plain,
+    prune_packed_kernel,
+    touch_packed,
+    touch_packed_plain,
+    touch_packed_kernel
+);
 
 #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 #[inline(always)]
-fn prune_group<L: Lanes, T: Stored>(
+fn prune_group<L: Lanes, T: Layout>(
     view: &View<'_, T>,
     group: &mut Group<'_, T>,
     job: &Prune<'_>,
     blocks: &Blocks,
     n: usize,
     out: &mut Vec<Run>,
+    mut whole: Option<&mut Vec<Run>>,
 ) {
     let n = n.min(BLOCKS);
     let level = job.level;
-    let outside = load_group::<L, T>(view, group, job.frame, &level.centre, blocks, n);
+    let m = &job.frame.lanes::<L>();
+    for i in 0..n {
+        let [x, y, z, _] = job.balls.eight::<L>(blocks[i].0);
+        group.put::<L>(i, apply(m, [x, y, z]));
+    }
+    let outside = read::resolve::<L, T>(view, group, n);
     for i in 0..n {
         let (at, live) = blocks[i];
         let d = read::distance::<L, T>(view, group, i, outside);
-        let limit = job.reach.limit(lanes_at::<L>(&level.radius, at));
-        let mut bits = L::bits(limit.ge(d)) & live;
+        let radius = job.balls.eight::<L>(at)[3];
+        let mut bits = L::bits(job.reach.limit(radius).ge(d)) & live;
+        if let Some(whole) = &mut whole {
+            let mut inside = L::bits(radius.mul(L::splat(WHOLE)).ge(d)) & bits;
+            bits &= !inside;
+            while inside != 0 {
+                let node = at as usize + inside.trailing_zeros() as usize;
+                inside &= inside - 1;
+                if let [from, to, ..] = level.points[node..] {
+                    join(whole, from, to);
+                }
+            }
+        }
         while bits != 0 {
             let node = at as usize + bits.trailing_zeros() as usize;
             bits &= bits - 1;
@@ -186,24 +244,6 @@ fn prune_group<L: Lanes, T: Stored>(
             }
         }
     }
-}
-
-/// Puts points `at` of each block into the group and finds the nodes around them.
-#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
-#[inline(always)]
-fn load_group<L: Lanes, T: Stored>(
-    view: &View<'_, T>,
-    group: &mut Group<'_, T>,
-    frame: &Frame,
-    points: &[Vec<f32>; 3],
-    blocks: &Blocks,
-    n: usize,
-) -> bool {
-    let m = &frame.lanes::<L>();
-    for i in 0..n {
-        group.put::<L>(i, apply(m, lanes_of::<L>(points, blocks[i].0)));
-    }
-    read::resolve::<L, T>(view, group, n)
 }
 
 /// A bit for each of the first `count` lanes.
@@ -225,7 +265,7 @@ pub(crate) fn lanes_of<L: Lanes>(v: &[Vec<f32>; 3], at: u32) -> [L; 3] {
 
 #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 #[inline(always)]
-fn touch_group<L: Lanes, T: Stored>(
+fn touch_group<L: Lanes, T: Layout>(
     view: &View<'_, T>,
     group: &mut Group<'_, T>,
     job: &Touch<'_>,
@@ -234,7 +274,11 @@ fn touch_group<L: Lanes, T: Stored>(
     out: &mut Vec<Contact>,
 ) {
     let n = n.min(BLOCKS);
-    let outside = load_group::<L, T>(view, group, job.frame, job.points.position, blocks, n);
+    let m = &job.frame.lanes::<L>();
+    for i in 0..n {
+        group.put::<L>(i, apply(m, job.points.position.eight::<L>(blocks[i].0)));
+    }
+    let outside = read::resolve::<L, T>(view, group, n);
     for i in 0..n {
         let (at, live) = blocks[i];
         let around = read::around::<L, T>(group, i);
@@ -249,19 +293,20 @@ fn touch_group<L: Lanes, T: Stored>(
 /// Adds the contacts of block `i` whose bits are set.
 #[expect(clippy::too_many_arguments, reason = "part of a kernel")]
 #[inline(always)]
-fn emit<L: Lanes, T: Stored>(
+fn emit<L: Lanes, T: Layout>(
     group: &Group<'_, T>,
     frame: &Frame,
     points: &Points<'_>,
     i: usize,
     at: u32,
     d: L,
-    around: &read::Around<L>,
-    mut bits: u32,
+    around: &read::Around<L, T>,
+    bits: u32,
     out: &mut Vec<Contact>,
 ) {
     let p = read::point::<L, T>(group, i);
-    let own = turn(&frame.turn::<L>(), lanes_of::<L>(points.normal, at));
+    let [u, v, w, area] = points.surface.eight::<L>(at);
+    let own = turn(&frame.turn::<L>(), [u, v, w]);
     let g = around.gradient();
     // Where the field is flat, on a medial axis, the point's own normal says where outside is.
     let (zero, tiny) = (L::splat(0.0), L::splat(1e-30));
@@ -274,22 +319,14 @@ fn emit<L: Lanes, T: Stored>(
         L::select(flat, zero.sub(own[1]), g[1].mul(inverse)),
         L::select(flat, zero.sub(own[2]), g[2].mul(inverse)),
     ];
-    let mut fours = [[[0.0; 4]; LANES]; 3];
-    L::store_fours([p[0].mul(cell), p[1].mul(cell), p[2].mul(cell), d], &mut fours[0]);
-    let id = L::from_int_bits(L::int_add(L::ints(at as i32), L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7])));
-    L::store_fours([normal[0], normal[1], normal[2], id], &mut fours[1]);
-    L::store_fours([own[0], own[1], own[2], lanes_at(points.area, at)], &mut fours[2]);
-    while bits != 0 {
-        let l = bits.trailing_zeros() as usize;
-        bits &= bits - 1;
-        let [a, b, c] = [&fours[0][l], &fours[1][l], &fours[2][l]];
-        out.push(Contact {
-            point: [a[0], a[1], a[2]],
-            distance: a[3],
-            normal: [b[0], b[1], b[2]],
-            id: points.ids.map_or(b[3].to_bits(), |ids| ids[at as usize + l]),
-            shell_normal: [c[0], c[1], c[2]],
-            area: c[3],
-        });
-    }
+    let id = L::from_int_bits(points.ids::<L>(at));
+    L::append(
+        &[
+            [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell), d],
+            [normal[0], normal[1], normal[2], id],
+            [own[0], own[1], own[2], area],
+        ],
+        bits,
+        out,
+    );
 }

@@ -3,13 +3,13 @@
 //! Based on: sagardia14 2.3 (distance by the tree).
 //! Differs: starts at +∞ and is exact: a node is dropped only if none of its points can beat the best so far.
 
-use super::Stats;
+use super::{Side, Stats};
 use super::frame::{Frame, apply};
 use super::kernel::{lanes_at, lanes_of, live};
 use super::reach::Reach;
-use crate::field::Field;
 use crate::field::encode::Values;
-use crate::field::read::{self, BLOCKS, Group, Stored, View};
+use crate::field::packed::Quad;
+use crate::field::read::{self, BLOCKS, Group, Layout, View};
 use crate::simd::{LANES, Lanes, dispatch};
 use crate::tree::{Level, Tree};
 
@@ -39,18 +39,22 @@ pub(crate) struct Open {
 }
 
 /// Searches. The first of several points that are equally near, in the order of the search, is found.
-pub(crate) fn least(field: &Field, search: &mut Least<'_>) {
-    let l = field.lattice();
-    match &field.values {
-        Values::Float(v) => least_float(&View::new(l, &field.directory, v, 1.0), search),
-        Values::Scaled { values, step, .. } => {
-            least_scaled(&View::new(l, &field.directory, values, *step), search);
+pub(crate) fn least(side: &Side<'_>, search: &mut Least<'_>) {
+    let (l, directory) = (side.field.lattice(), &side.field.directory);
+    match (side.packed, &side.field.values) {
+        (Some(packed), _) => least_packed(&packed.view(), search),
+        (None, Values::Float(v)) => least_float(&View::new(l, directory, v, 1.0), search),
+        (None, Values::Scaled { values, step, .. }) => {
+            least_scaled(&View::new(l, directory, values, *step), search);
         }
     }
 }
 
 dispatch! {
     fn least_float / least_float_plain = float_kernel(view: &View<'_, f32>, search: &mut Least<'_>)
+}
+dispatch! {
+    fn least_packed / least_packed_plain = packed_kernel(view: &View<'_, Quad>, search: &mut Least<'_>)
 }
 dispatch! {
     fn least_scaled / least_scaled_plain = scaled_kernel(view: &View<'_, i16>, search: &mut Least<'_>)
@@ -60,12 +64,16 @@ fn float_kernel<L: Lanes>(view: &View<'_, f32>, search: &mut Least<'_>) {
     least_kernel::<L, f32>(view, search);
 }
 #[inline(always)]
+fn packed_kernel<L: Lanes>(view: &View<'_, Quad>, search: &mut Least<'_>) {
+    least_kernel::<L, Quad>(view, search);
+}
+#[inline(always)]
 fn scaled_kernel<L: Lanes>(view: &View<'_, i16>, search: &mut Least<'_>) {
     least_kernel::<L, i16>(view, search);
 }
 
 #[inline(always)]
-fn least_kernel<L: Lanes, T: Stored>(view: &View<'_, T>, s: &mut Least<'_>) {
+fn least_kernel<L: Lanes, T: Layout>(view: &View<'_, T>, s: &mut Least<'_>) {
     let Some(mut group) = Group::new(view) else { return };
     if s.tree.is_empty() {
         return;
@@ -118,7 +126,7 @@ fn still_open<L: Lanes>(s: &Least<'_>, level: &Level, open: &Open) -> bool {
 /// Offers the points of blocks.
 #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 #[inline(always)]
-fn points<L: Lanes, T: Stored>(
+fn points<L: Lanes, T: Layout>(
     view: &View<'_, T>,
     group: &mut Group<'_, T>,
     m: &[[L; 4]; 3],
@@ -152,7 +160,7 @@ fn points<L: Lanes, T: Stored>(
 /// Puts the nodes of blocks that can hold a better point on the stack, the one with the least bound on top.
 #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 #[inline(always)]
-fn nodes<L: Lanes, T: Stored>(
+fn nodes<L: Lanes, T: Layout>(
     view: &View<'_, T>,
     group: &mut Group<'_, T>,
     m: &[[L; 4]; 3],

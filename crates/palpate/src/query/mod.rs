@@ -30,6 +30,7 @@ pub use penetration::{Penetration, PenetrationParams};
 
 use crate::contact::{Contact, Contacts};
 use crate::field::Field;
+use crate::field::packed::Packed;
 use crate::math::Pose;
 use crate::shape::Shape;
 use crate::tree::Tree;
@@ -96,7 +97,7 @@ pub struct Query {
     second: Contacts,
     runs: Vec<Run>,
     next: Vec<Run>,
-    /// Children of the nodes that a walk within a budget has opened.
+    /// Children of the nodes that a walk within a budget has opened; points of nodes that are inside as a whole.
     opened: Vec<Run>,
     stack: Vec<Open>,
     /// What a walk within a budget found before its last level.
@@ -113,6 +114,8 @@ pub struct Query {
 /// One direction of a pair: the field of one shape and the points of the other.
 pub(crate) struct Side<'a> {
     pub(crate) field: &'a Arc<Field>,
+    /// The field's values again, packed, where the shape has them.
+    pub(crate) packed: Option<&'a Packed>,
     pub(crate) tree: &'a Arc<Tree>,
     /// None where the pose is not finite.
     pub(crate) frame: Option<Frame>,
@@ -121,9 +124,9 @@ pub(crate) struct Side<'a> {
 impl<'a> Side<'a> {
     /// The side with A's points if `swapped`, else with B's.
     pub(crate) fn new(a: &'a Shape, b: &'a Shape, a_from_b: &Pose, swapped: bool) -> Self {
-        let (field, tree, pose) =
-            if swapped { (&b.field, &a.tree, a_from_b.inverse()) } else { (&a.field, &b.tree, *a_from_b) };
-        Self { field, tree, frame: Frame::new(field, tree, &pose) }
+        let (shape, points, pose) = if swapped { (b, a, a_from_b.inverse()) } else { (a, b, *a_from_b) };
+        let (field, tree) = (&shape.field, &points.tree);
+        Self { field, packed: shape.packed.as_deref(), tree, frame: Frame::new(field, tree, &pose) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! How far a ball reaches: when none of its points can be within a margin.
 
+use super::Side;
 use super::frame::Frame;
-use crate::field::Field;
 use crate::simd::Lanes;
 
 /// How large the sampled distance at the centre of a ball can be while one of its points is at most a margin away.
@@ -36,17 +36,19 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn new(field: &Field, frame: &Frame, margin: f64) -> Self {
+    pub(crate) fn new(side: &Side<'_>, frame: &Frame, margin: f64) -> Self {
+        let field = side.field;
         let r = field.report();
         let voxel = field.lattice().voxel;
         let slope = r.lipschitz.max(1.0) * (1.0 + 1e-5);
         let rounding = 2.0 * f64::from(frame.rounding);
-        let stored = 2.0 * field.values.error();
+        let packed = side.packed.map_or(0.0, |p| p.error);
+        let stored = 2.0 * (field.values.error() + packed);
         Self {
             margin: margin as f32,
             slope: slope as f32,
-            near: (r.error_bound_band + rounding) as f32,
-            far: (r.error_bound_far + rounding) as f32,
+            near: (r.error_bound_band + packed + rounding) as f32,
+            far: (r.error_bound_far + packed + rounding) as f32,
             band: r.band as f32,
             tight: (r.band - 2.0 * r.error_bound_band) as f32,
             spread: (0.75 * voxel * voxel) as f32,

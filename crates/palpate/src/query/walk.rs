@@ -10,9 +10,8 @@ use super::frame::Frame;
 use super::kernel::{BLOCKS, Blocks, Points, Prune, Sampled, Touch, live};
 use super::reach::Reach;
 use crate::contact::Contact;
-use crate::field::Field;
 use crate::field::read::{Group, View};
-use crate::simd::LANES;
+use crate::simd::{Columns, LANES};
 use crate::tree::{Level, Tree};
 
 /// Neighbouring nodes of a level, or points: from, to.
@@ -25,13 +24,13 @@ const GAP: u32 = 4;
 #[inline(always)]
 pub(crate) fn join(runs: &mut Vec<Run>, from: u32, to: u32) {
     match runs.last_mut() {
-        Some(last) if from - last[1] <= GAP => last[1] = to,
+        Some(last) if last[0] <= from && from <= last[1] + GAP => last[1] = last[1].max(to),
         _ => runs.push([from, to]),
     }
 }
 
 /// A field as a walk sees it, from the frame of a tree.
-pub(crate) struct Walker<'a, T> {
+pub(crate) struct Walker<'a, T: Sampled> {
     view: View<'a, T>,
     group: Group<'a, T>,
     frame: &'a Frame,
@@ -39,18 +38,26 @@ pub(crate) struct Walker<'a, T> {
     scalar: bool,
 }
 
-/// Calls `$f` with a [`Walker`] of the field's kind of values, followed by the other arguments.
+/// Calls `$f` with a [`Walker`] of a side's kind of values, followed by the other arguments.
 macro_rules! walk {
-    ($field:expr, $frame:expr, $scalar:expr, $f:ident($($arg:expr),*)) => {{
-        let field: &crate::field::Field = $field;
-        match &field.values {
-            crate::field::encode::Values::Float(v) => {
-                if let Some(mut w) = $crate::query::walk::Walker::new(field, v, 1.0, $frame, $scalar) {
+    ($side:expr, $frame:expr, $scalar:expr, $f:ident($($arg:expr),*)) => {{
+        let side: &$crate::query::Side<'_> = $side;
+        let (l, directory) = (side.field.lattice(), &side.field.directory);
+        match (side.packed, &side.field.values) {
+            (Some(packed), _) => {
+                if let Some(mut w) = $crate::query::walk::Walker::new(packed.view(), $frame, $scalar) {
                     $f(&mut w, $($arg),*);
                 }
             }
-            crate::field::encode::Values::Scaled { values, step, .. } => {
-                if let Some(mut w) = $crate::query::walk::Walker::new(field, values, *step, $frame, $scalar) {
+            (None, $crate::field::encode::Values::Float(v)) => {
+                let view = $crate::field::read::View::new(l, directory, v, 1.0);
+                if let Some(mut w) = $crate::query::walk::Walker::new(view, $frame, $scalar) {
+                    $f(&mut w, $($arg),*);
+                }
+            }
+            (None, $crate::field::encode::Values::Scaled { values, step, .. }) => {
+                let view = $crate::field::read::View::new(l, directory, values, *step);
+                if let Some(mut w) = $crate::query::walk::Walker::new(view, $frame, $scalar) {
                     $f(&mut w, $($arg),*);
                 }
             }
@@ -61,14 +68,7 @@ pub(crate) use walk;
 
 impl<'a, T: Sampled> Walker<'a, T> {
     /// None for a field without nodes.
-    pub(crate) fn new(
-        field: &'a Field,
-        values: &'a [T],
-        scale: f32,
-        frame: &'a Frame,
-        scalar: bool,
-    ) -> Option<Self> {
-        let view = View::new(field.lattice(), &field.directory, values, scale);
+    pub(crate) fn new(view: View<'a, T>, frame: &'a Frame, scalar: bool) -> Option<Self> {
         let group = Group::new(&view)?;
         Some(Self { view, group, frame, scalar })
     }
@@ -80,23 +80,29 @@ impl<'a, T: Sampled> Walker<'a, T> {
         reach: Reach,
         runs: &[Run],
         out: &mut Vec<Run>,
+        mut whole: Option<&mut Vec<Run>>,
         stats: &mut Stats,
     ) {
         out.clear();
-        let job = Prune { frame: self.frame, level, reach, scalar: self.scalar };
+        let [x, y, z] = &level.centre;
+        let Some(balls) = Columns::new([x, y, z, &level.radius]) else { return };
+        let job = Prune { frame: self.frame, level, balls, reach, scalar: self.scalar };
         let (view, group) = (&self.view, &mut self.group);
-        stats.nodes += in_groups(runs, |blocks, n| T::prune(view, group, &job, blocks, n, out));
+        stats.nodes += in_groups(runs, |blocks, n| {
+            T::prune(view, group, &job, blocks, n, out, whole.as_deref_mut());
+        });
     }
 
     /// Adds those of the points of `runs` that are at most `margin` away, in order.
     pub(crate) fn touch(
         &mut self,
-        points: Points<'_>,
+        points: Option<Points<'_>>,
         margin: f32,
         runs: &[Run],
         out: &mut Vec<Contact>,
         stats: &mut Stats,
     ) {
+        let Some(points) = points else { return };
         let job = Touch { frame: self.frame, points, margin, scalar: self.scalar };
         let (view, group) = (&self.view, &mut self.group);
         stats.points += in_groups(runs, |blocks, n| T::touch(view, group, &job, blocks, n, out));
@@ -126,6 +132,23 @@ fn in_groups(runs: &[Run], mut f: impl FnMut(&Blocks, usize)) -> usize {
     count
 }
 
+/// Two lists of runs as one; each is in order.
+fn merge(a: &[Run], b: &[Run], out: &mut Vec<Run>) {
+    out.clear();
+    let (mut a, mut b) = (a.iter(), b.iter());
+    let (mut x, mut y) = (a.next(), b.next());
+    while let (Some(p), Some(q)) = (x, y) {
+        if p[0] < q[0] {
+            join(out, p[0], p[1]);
+            x = a.next();
+        } else {
+            join(out, q[0], q[1]);
+            y = b.next();
+        }
+    }
+    x.into_iter().chain(a).chain(y).chain(b).for_each(|r| join(out, r[0], r[1]));
+}
+
 /// What is asked, and where the answer goes.
 pub(crate) struct Job<'a> {
     pub(crate) tree: &'a Tree,
@@ -136,14 +159,28 @@ pub(crate) struct Job<'a> {
     pub(crate) margin: f32,
     pub(crate) runs: &'a mut Vec<Run>,
     pub(crate) next: &'a mut Vec<Run>,
+    /// Runs of points of nodes that are inside as a whole.
+    pub(crate) whole: &'a mut Vec<Run>,
     pub(crate) out: &'a mut Vec<Contact>,
     pub(crate) stats: Stats,
 }
 
 /// Contacts of a shape's field with the points of a tree.
 pub(crate) fn contacts<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_>) {
-    for level in job.tree.levels.iter().skip(job.start) {
-        walker.prune(level, job.reach, job.runs, job.next, &mut job.stats);
+    job.whole.clear();
+    let last = job.tree.levels();
+    for (l, level) in job.tree.levels.iter().enumerate().skip(job.start) {
+        // Nodes of the last level have nothing below them but points.
+        let from = job.whole.len();
+        let whole = (l + 1 < last).then_some(&mut *job.whole);
+        walker.prune(level, job.reach, job.runs, job.next, whole, &mut job.stats);
+        core::mem::swap(job.runs, job.next);
+        if from > 0 && job.whole.len() > from {
+            job.whole.sort_unstable();
+        }
+    }
+    if !job.whole.is_empty() {
+        merge(job.runs, job.whole, job.next);
         core::mem::swap(job.runs, job.next);
     }
     walker.touch(Points::of_tree(job.tree), job.margin, job.runs, job.out, &mut job.stats);

@@ -3,7 +3,8 @@
 //! SAFETY for every block: values of these types exist only inside kernels that `dispatch!` instantiated, hence
 //! only after AVX2 was detected; memory is touched only through references to arrays of the full width, or at
 //! [`Places`], which are inside their table.
-use super::{LANES, Lanes, Places, moved};
+use super::{LANES, Lanes, Places, SET_BITS, moved};
+use bytemuck::Pod;
 use core::arch::x86_64::*;
 
 /// Eight lanes in one AVX2 register.
@@ -36,6 +37,7 @@ impl Lanes for Avx2 {
         from_int_bits(v: __m256i) -> Self = Self(_mm256_castsi256_ps(v));
         int_add(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         int_mul(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
+        int_and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
         int_select(mask: __m256, on: __m256i, off: __m256i) -> __m256i =
             _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(off), _mm256_castsi256_ps(on), mask));
         int_negative(a: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_srai_epi32::<31>(a));
@@ -89,22 +91,40 @@ impl Lanes for Avx2 {
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), self.0) }
     }
     #[inline(always)]
-    fn store_fours(rows: [Self; 4], out: &mut [[f32; 4]; LANES]) {
-        // SAFETY: see the head of this module; each store writes one element of `out`.
+    fn append<R: Pod, const M: usize>(parts: &[[Self; 4]; M], bits: u32, out: &mut Vec<R>) {
+        const { assert!(size_of::<R>() == 16 * M) };
+        if out.capacity() - out.len() < LANES {
+            grow(out);
+        }
+        let bits = bits & 0xff;
+        // SAFETY: see the head of this module. There is room for eight records, and each store writes one part of one of them;
+        // those up to the new length are written whole, and any bits are a value of R.
         unsafe {
-            let [a, b, c, d] = [rows[0].0, rows[1].0, rows[2].0, rows[3].0];
-            // a0 b0 a1 b1 | a4 b4 a5 b5 and so on.
-            let ab = [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)];
-            let cd = [_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d)];
-            for i in 0..2 {
-                let (ab, cd) = (_mm256_castps_pd(ab[i]), _mm256_castps_pd(cd[i]));
-                let even = _mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd));
-                let odd = _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd));
-                _mm_storeu_ps(out[2 * i].as_mut_ptr(), _mm256_castps256_ps128(even));
-                _mm_storeu_ps(out[2 * i + 1].as_mut_ptr(), _mm256_castps256_ps128(odd));
-                _mm_storeu_ps(out[2 * i + 4].as_mut_ptr(), _mm256_extractf128_ps::<1>(even));
-                _mm_storeu_ps(out[2 * i + 5].as_mut_ptr(), _mm256_extractf128_ps::<1>(odd));
+            let to = out.as_mut_ptr().add(out.len()).cast::<f32>();
+            let order = _mm256_cvtepu8_epi32(_mm_loadl_epi64(SET_BITS[bits as usize].as_ptr().cast()));
+            let whole = bits == 0xff;
+            let mut part = 0;
+            // Two parts at a time: they are neighbours in a record.
+            while part + 1 < M {
+                let [a, b] = [fours(&parts[part], order, whole), fours(&parts[part + 1], order, whole)];
+                let to = to.add(4 * part);
+                for i in 0..4 {
+                    let low = _mm256_permute2f128_ps::<0x20>(a[i], b[i]);
+                    let high = _mm256_permute2f128_ps::<0x31>(a[i], b[i]);
+                    _mm256_storeu_ps(to.add(4 * M * i), low);
+                    _mm256_storeu_ps(to.add(4 * M * (i + 4)), high);
+                }
+                part += 2;
             }
+            if part < M {
+                let a = fours(&parts[part], order, whole);
+                let to = to.add(4 * part);
+                for i in 0..4 {
+                    _mm_storeu_ps(to.add(4 * M * i), _mm256_castps256_ps128(a[i]));
+                    _mm_storeu_ps(to.add(4 * M * (i + 4)), _mm256_extractf128_ps::<1>(a[i]));
+                }
+            }
+            out.set_len(out.len() + bits.count_ones() as usize);
         }
     }
     #[inline(always)]
@@ -126,6 +146,11 @@ impl Lanes for Avx2 {
     fn div(self, o: Self) -> Self {
         // SAFETY: see the head of this module.
         unsafe { Self(_mm256_div_ps(self.0, o.0)) }
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        // SAFETY: see the head of this module.
+        unsafe { Self(_mm256_fmadd_ps(self.0, a.0, b.0)) }
     }
     #[inline(always)]
     fn min(self, o: Self) -> Self {
@@ -195,6 +220,12 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    fn elements<const N: usize>(places: &Places<'_, i32, N, 1>, row: usize) -> __m256i {
+        let g = |lane: usize| places.get(row, lane);
+        // SAFETY: see the head of this module.
+        unsafe { _mm256_setr_epi32(g(0), g(1), g(2), g(3), g(4), g(5), g(6), g(7)) }
+    }
+    #[inline(always)]
     fn pairs<const N: usize>(places: &Places<'_, f32, N, 2>, row: usize) -> (Self, Self) {
         // SAFETY: each place and the next are in the table.
         unsafe { pairs(places.table, &places.at[row]) }
@@ -203,6 +234,11 @@ impl Lanes for Avx2 {
     fn pairs_i16<const N: usize>(places: &Places<'_, i16, N, 2>, row: usize) -> (Self, Self) {
         // SAFETY: each place and the next are in the table.
         unsafe { pairs_i16(places.table, &places.at[row]) }
+    }
+    #[inline(always)]
+    fn differences<const N: usize>(places: &Places<'_, [i16; 4], N, 2>, row: usize) -> [Self; 8] {
+        // SAFETY: each place and the next are in the table.
+        unsafe { differences(places.table, &places.at[row]) }
     }
     #[inline(always)]
     fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3] {
@@ -232,6 +268,37 @@ impl Lanes for Avx2 {
     fn store_ints(v: __m256i, out: &mut [i32; LANES]) {
         // SAFETY: see the head of this module; `out` has eight elements.
         unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), v) }
+    }
+}
+
+/// Out of the way of the common case.
+#[cold]
+#[inline(never)]
+fn grow<R>(out: &mut Vec<R>) {
+    out.reserve(LANES);
+}
+
+/// The four values of each lane side by side, lanes taken in `order` unless `whole`: those of lanes 0 and 4, 1 and 5, and so on.
+#[inline(always)]
+fn fours(rows: &[Avx2; 4], order: __m256i, whole: bool) -> [__m256; 4] {
+    // SAFETY: see the head of this module.
+    unsafe {
+        let mut rows = [rows[0].0, rows[1].0, rows[2].0, rows[3].0];
+        if !whole {
+            for row in 0..4 {
+                rows[row] = _mm256_permutevar8x32_ps(rows[row], order);
+            }
+        }
+        let [a, b, c, d] = rows;
+        // a0 b0 a1 b1 | a4 b4 a5 b5 and so on.
+        let (ab, ab_high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd, cd_high) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        [
+            _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
+            _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
+            _mm256_shuffle_ps::<0b01_00_01_00>(ab_high, cd_high),
+            _mm256_shuffle_ps::<0b11_10_11_10>(ab_high, cd_high),
+        ]
     }
 }
 
@@ -301,6 +368,39 @@ unsafe fn pairs_i16(table: &[i16], at: &[i32; LANES]) -> (Avx2, Avx2) {
     unsafe {
         let p = |i: usize| table.as_ptr().add(at[i] as u32 as usize).cast::<i32>().read_unaligned();
         let both = _mm256_setr_epi32(p(0), p(1), p(2), p(3), p(4), p(5), p(6), p(7));
+        halves(both)
+    }
+}
+
+/// [`Lanes::differences`].
+///
+/// # Safety
+/// As [`pairs`].
+#[inline(always)]
+unsafe fn differences(table: &[[i16; 4]], at: &[i32; LANES]) -> [Avx2; 8] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let p = |i: usize| _mm_loadu_si128(table.as_ptr().add(at[i] as u32 as usize).cast());
+        let two = |i: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(p(i)), p(i + 4));
+        let (a, b, c, d) = (two(0), two(1), two(2), two(3));
+        // Pairs 0 and 1, and 2 and 3, of two lanes, in each half.
+        let (ab, cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+        let (ab_high, cd_high) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+        // Each pair of all lanes: (a, b), (c, d), (e, f), (g, h).
+        let (low, low_y) = (_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+        let (high, high_y) = (_mm256_unpacklo_epi64(ab_high, cd_high), _mm256_unpackhi_epi64(ab_high, cd_high));
+        let y = _mm256_sub_epi16(low_y, low);
+        let yz = _mm256_sub_epi16(_mm256_sub_epi16(high_y, high), y);
+        let (low, y, z, yz) = (halves(low), halves(y), halves(_mm256_sub_epi16(high, low)), halves(yz));
+        [low.0, low.1, y.0, y.1, z.0, z.1, yz.0, yz.1]
+    }
+}
+
+/// The lower and the upper 16 bits of each lane, converted.
+#[inline(always)]
+fn halves(both: __m256i) -> (Avx2, Avx2) {
+    // SAFETY: see the head of this module.
+    unsafe {
         let a = _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(both));
         let b = _mm256_srai_epi32::<16>(both);
         (Avx2(_mm256_cvtepi32_ps(a)), Avx2(_mm256_cvtepi32_ps(b)))

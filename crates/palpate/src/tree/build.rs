@@ -191,10 +191,11 @@ fn finish(
         level.area = padded().map(|(.., a)| a).collect();
         let last = level.parent.last().copied();
         let stand = || level.parent.iter().copied().chain(last.into_iter().cycle().take(LANES));
+        let ids = stand().collect();
         let column = |from: &[Vec<f32>; 3], a: usize| stand().map(|p| from[a][p as usize]).collect();
         let columns = [0, 1, 2].map(|a| (column(&position, a), column(&normal, a)));
         let [(x, u), (y, v), (z, w)] = columns;
-        (level.position, level.normal) = ([x, y, z], [u, v, w]);
+        (level.position, level.normal, level.ids) = ([x, y, z], [u, v, w], ids);
         level.largest = balls.iter().map(|(_, r, _)| *r).fold(0.0, f32::max);
     }
     let off = |l: &Level| l.len().abs_diff(params.segments);

@@ -83,6 +83,8 @@ pub(crate) struct Level {
     pub(crate) points: Vec<u32>,
     /// The point that represents the node.
     pub(crate) parent: Vec<u32>,
+    /// The same, longer by a vector.
+    pub(crate) ids: Vec<u32>,
     /// Where it is, relative to the tree's origin [m], and its outward normal.
     pub(crate) position: [Vec<f32>; 3],
     pub(crate) normal: [Vec<f32>; 3],
@@ -193,7 +195,7 @@ impl Tree {
 
     /// Memory of the tree [bytes].
     pub fn bytes(&self) -> usize {
-        let level = |l: &Level| 4 * (11 * l.radius.len() + 2 * l.first.len() + l.parent.len());
+        let level = |l: &Level| 4 * (12 * l.radius.len() + 2 * l.first.len() + l.parent.len());
         4 * 9 * self.position[0].len() + self.levels.iter().map(level).sum::<usize>()
     }
 }
