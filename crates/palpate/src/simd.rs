@@ -104,18 +104,15 @@ pub(crate) struct Places<'a, T, const N: usize, const SPAN: usize> {
     /// Each + `SPAN` is at most the length of the table: unsafe code relies on it.
     at: [[i32; LANES]; N],
     table: &'a [T],
+    /// The highest place there may be.
+    last: i32,
 }
 
 impl<'a, T: Copy, const N: usize, const SPAN: usize> Places<'a, T, N, SPAN> {
     /// The first place, for all lanes; none if the table has less than `SPAN` elements.
     pub(crate) fn new(table: &'a [T]) -> Option<Self> {
-        (SPAN > 0 && table.len() >= SPAN).then_some(Self { at: [[0; LANES]; N], table })
-    }
-
-    /// The highest place there may be.
-    #[inline(always)]
-    fn last(&self) -> i32 {
-        (self.table.len() - SPAN).min(i32::MAX as usize) as i32
+        let last = table.len().checked_sub(SPAN).filter(|_| SPAN > 0)?;
+        Some(Self { at: [[0; LANES]; N], table, last: last.min(i32::MAX as usize) as i32 })
     }
 
     /// Asks for the cache line of one place.
@@ -380,7 +377,7 @@ impl Lanes for Plain {
         start: usize,
         index: [Self::Ints; M],
     ) {
-        let last = places.last();
+        let last = places.last;
         for (at, index) in places.at[start..start + M].iter_mut().zip(index) {
             *at = int_lanes(|i| if (0..=last).contains(&index[i]) { index[i] } else { 0 });
         }
@@ -435,11 +432,14 @@ fn plain_pairs<T: Copy + Into<f32>, const N: usize>(
     (lanes(|i| value(i, 0)), lanes(|i| value(i, 1)))
 }
 
-/// Whether kernels may use AVX2 and fused multiplication on this machine. The answer is cached by the standard library.
+/// Whether kernels may use AVX2, and what every processor with it has too, on this machine. The answer is cached by the standard library.
 #[inline]
 pub(crate) fn avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+    return std::is_x86_feature_detected!("avx2")
+        && std::is_x86_feature_detected!("fma")
+        && std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("popcnt");
     #[cfg(not(target_arch = "x86_64"))]
     false
 }
@@ -453,7 +453,7 @@ macro_rules! dispatch {
         $vis fn $name($($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             if $crate::simd::avx2() {
-                #[target_feature(enable = "avx2,fma")]
+                #[target_feature(enable = "avx2,fma,bmi1,popcnt")]
                 fn wide($($arg: $ty),*) $(-> $ret)? {
                     $kernel::<$crate::simd::Avx2>($($arg),*)
                 }

@@ -22,6 +22,8 @@ pub(crate) struct View<'a, T> {
     pub(super) scale: [f32; 2],
     voxel: f32,
     cells: [i32; 3],
+    /// A hair less than the box along each axis [cells].
+    inside: [f32; 3],
 }
 
 impl<'a, T> View<'a, T> {
@@ -35,7 +37,9 @@ impl<'a, T> View<'a, T> {
         values: &'a [T],
         scale: [f32; 2],
     ) -> Self {
-        Self { directory, values, scale, voxel: lattice.voxel as f32, cells: lattice.cells.map(|c| c as i32) }
+        let cells = lattice.cells.map(|c| c as i32);
+        let inside = cells.map(|c| (c as f32).next_down());
+        Self { directory, values, scale, voxel: lattice.voxel as f32, cells, inside }
     }
 }
 
@@ -404,8 +408,8 @@ pub(crate) fn point<L: Lanes, T: Layout>(group: &Group<'_, T>, i: usize) -> [L; 
 /// Coordinates along one axis held to the box, the whole part of them [cells], and where they had to be held.
 #[inline(always)]
 fn axis<L: Lanes, T>(view: &View<'_, T>, u: L, axis: usize) -> (L, L, L::Mask) {
-    // To a hair less than the box: then whole cells are below `cells` and nodes of a brick below 8. NaN becomes 0.
-    let held = u.max(L::splat(0.0)).min(L::splat((view.cells[axis] as f32).next_down()));
+    // To less than the box: then whole cells are below `cells` and nodes of a brick below 8. NaN becomes 0.
+    let held = u.max(L::splat(0.0)).min(L::splat(view.inside[axis]));
     (held, held.floor(), u.ne(held))
 }
 

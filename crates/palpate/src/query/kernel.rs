@@ -304,29 +304,37 @@ fn emit<L: Lanes, T: Layout>(
     bits: u32,
     out: &mut Vec<Contact>,
 ) {
-    let p = read::point::<L, T>(group, i);
+    let [x, y, z] = around.gradient();
+    let tiny = L::splat(1e-30);
+    let square = x.mul_add(x, y.mul_add(y, z.mul(z)));
+    let flat = L::bits(tiny.ge(square)) & bits;
+    let inverse = L::splat(1.0).div(square.max(tiny).sqrt());
+    let id = L::from_int_bits(points.ids::<L>(at));
+    let (cell, p) = (L::splat(frame.cell), read::point::<L, T>(group, i));
     let [u, v, w, area] = points.surface.eight::<L>(at);
     let own = turn(&frame.turn::<L>(), [u, v, w]);
-    let g = around.gradient();
-    // Where the field is flat, on a medial axis, the point's own normal says where outside is.
-    let (zero, tiny) = (L::splat(0.0), L::splat(1e-30));
-    let square = g[0].mul(g[0]).add(g[1].mul(g[1])).add(g[2].mul(g[2]));
-    let flat = tiny.ge(square);
-    let inverse = L::splat(1.0).div(square.max(tiny).sqrt());
-    let cell = L::splat(frame.cell);
-    let normal = [
-        L::select(flat, zero.sub(own[0]), g[0].mul(inverse)),
-        L::select(flat, zero.sub(own[1]), g[1].mul(inverse)),
-        L::select(flat, zero.sub(own[2]), g[2].mul(inverse)),
-    ];
-    let id = L::from_int_bits(points.ids::<L>(at));
+    let from = out.len();
     L::append(
         &[
             [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell), d],
-            [normal[0], normal[1], normal[2], id],
+            [x.mul(inverse), y.mul(inverse), z.mul(inverse), id],
             [own[0], own[1], own[2], area],
         ],
         bits,
         out,
     );
+    if flat != 0 {
+        flip(&mut out[from..], bits, flat);
+    }
+}
+
+/// Where the field is flat, on a medial axis, the point's own normal says where outside is.
+#[cold]
+fn flip(contacts: &mut [Contact], bits: u32, flat: u32) {
+    let lanes = (0..LANES).filter(|lane| bits >> lane & 1 == 1);
+    for (contact, lane) in contacts.iter_mut().zip(lanes) {
+        if flat >> lane & 1 == 1 {
+            contact.normal = contact.shell_normal.map(|n| 0.0 - n);
+        }
+    }
 }

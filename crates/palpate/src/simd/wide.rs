@@ -211,7 +211,7 @@ impl Lanes for Avx2 {
         start: usize,
         index: [__m256i; M],
     ) {
-        let last = places.last();
+        let last = places.last;
         let at = &mut places.at[start..start + M];
         // Every place stored is at most `last`, which is what `Places` promises.
         let fine = all_within(&index, last);
