@@ -141,5 +141,7 @@ fn largest_around(at: usize, [y, z]: [usize; 2], value: &impl Fn(usize) -> f32) 
     let minus = |p: (f32, f32), q: (f32, f32)| (p.0 - q.0, p.1 - q.1);
     let (along_y, along_z) = (minus(b, a), minus(c, a));
     let both = minus(minus(d, c), along_y);
-    [a, b, c, d, along_y, along_z, both].iter().fold(0.0, |m: f32, p| m.max(p.0.abs()).max(p.1.abs()))
+    let ends = (value(at + 1).abs()).max(value(at + y + 1).abs()).max(value(at + z + 1).abs());
+    let ends = ends.max(value(at + z + y + 1).abs());
+    [a, b, c, d, along_y, along_z, both].iter().fold(ends, |m: f32, p| m.max(p.0.abs()).max(p.1.abs()))
 }

@@ -105,3 +105,7 @@ impl Layout for Quad {
 fn at_x<L: Lanes>(c: &[L; 8], x: L) -> [L; 4] {
     [c[1].mul_add(x, c[0]), c[3].mul_add(x, c[2]), c[5].mul_add(x, c[4]), c[7].mul_add(x, c[6])]
 }
+
+#[cfg(test)]
+#[path = "packed_tests.rs"]
+mod tests;

@@ -31,15 +31,13 @@ impl<'a, T> View<'a, T> {
         Self::with_scales(lattice, directory, values, [scale; 2])
     }
 
-    pub(crate) fn with_scales(
-        lattice: &Lattice,
-        directory: &'a [i32],
-        values: &'a [T],
-        scale: [f32; 2],
-    ) -> Self {
-        let cells = lattice.cells.map(|c| c as i32);
+    pub(crate) fn with_scales(l: &Lattice, directory: &'a [i32], values: &'a [T], scale: [f32; 2]) -> Self {
+        Self::of(l.voxel as f32, l.cells.map(|c| c as i32), directory, values, scale)
+    }
+
+    fn of(voxel: f32, cells: [i32; 3], directory: &'a [i32], values: &'a [T], scale: [f32; 2]) -> Self {
         let inside = cells.map(|c| (c as f32).next_down());
-        Self { directory, values, scale, voxel: lattice.voxel as f32, cells, inside }
+        Self { directory, values, scale, voxel, cells, inside }
     }
 }
 
@@ -246,7 +244,7 @@ impl<'a, T: Layout> Group<'a, T> {
 }
 
 #[inline(always)]
-fn read<L: Lanes, T: Layout>(view: &View<'_, T>, points: &[Vec3], out: &mut [f32]) {
+pub(super) fn read<L: Lanes, T: Layout>(view: &View<'_, T>, points: &[Vec3], out: &mut [f32]) {
     let n = points.len().min(out.len());
     let (points, out) = (&points[..n], &mut out[..n]);
     let Some(mut group) = Group::new(view) else { return out.fill(f32::NAN) };

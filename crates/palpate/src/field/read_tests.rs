@@ -38,7 +38,7 @@ fn table() -> (Vec<i32>, Vec<i16>) {
 }
 
 fn view<'a, T>(directory: &'a [i32], values: &'a [T], scale: f32) -> View<'a, T> {
-    View { directory, values, scale, voxel: VOXEL, cells: CELLS }
+    View::of(VOXEL, CELLS, directory, values, [scale; 2])
 }
 
 /// The size of the box [m].
