@@ -166,9 +166,10 @@ fn listed(answer: &Answer) -> String {
     let mut text = String::new();
     for (p, c, _) in answer.contacts().take(LISTED) {
         let d = f64::from(c.distance);
-        let deep = match d < 0.0 {
-            true => format!("depth {}", units::length(-d)),
-            false => format!("{} outside", units::length(d.abs())),
+        let deep = match d {
+            d if d < 0.0 => format!("depth {}", units::length(-d)),
+            d if d > 0.0 => format!("{} outside", units::length(d)),
+            _ => "depth 0".to_owned(),
         };
         let (area, normal) = (units::area(f64::from(c.area)), vector(c.normal().as_dvec3()));
         let _ = writeln!(text, "    {deep}, {area} at {}, normal {normal}", place(p));

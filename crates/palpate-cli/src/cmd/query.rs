@@ -88,7 +88,7 @@ pub(crate) struct Args {
     /// each time; 0 finds none), or a time, for example 20us (0us stops at once, with the coarsest points)
     #[arg(long, value_name = "POINTS|TIME", allow_hyphen_values = true, value_parser = parse::limit, conflicts_with = "plain")]
     budget: Option<Limit>,
-    /// List the deepest contact of each segment of the surface only: about 15 segments
+    /// List the deepest contact of each segment of the surface only: about 15 segments, the tree's nearest level
     #[arg(long, conflicts_with_all = ["plain", "budget"])]
     segments: bool,
     /// List at most N contacts that together push as all do (same force, torque and area), or bullet: the four that
