@@ -4,6 +4,7 @@
 //! Every command is a file in `cmd` and returns an [`outcome::Outcome`]: the same answer for people and for machines.
 //! Calls into the engine are in `engine`, so that this program says in one place what it needs.
 
+mod ask;
 mod cmd;
 mod describe;
 mod engine;
@@ -17,6 +18,7 @@ mod parse;
 mod picture;
 mod progress;
 mod saved;
+mod tell;
 
 use clap::{Parser, Subcommand};
 use outcome::Outcome;

@@ -1,12 +1,13 @@
 //! Answers along a motion: what state each pose is in, the table, the figures and the page.
 
-use crate::cmd::query::place;
-use crate::pair::{Answer, Pair, Question, option};
+use crate::ask::{Answer, Question};
+use crate::pair::{Pair, option};
 use crate::picture;
+use crate::tell::place;
 use anyhow::{Result, bail};
 use glam::DQuat;
 use palpate::progress::Progress;
-use palpate::query::{self, ImpactEnd, ImpactParams, Roles};
+use palpate::query::{self, ImpactEnd, ImpactParams};
 use palpate::{Pose, Query};
 use palpate_view::band::BandChart;
 use palpate_view::html::{Page, Picture};
@@ -411,13 +412,7 @@ impl Motion<'_> {
 
     /// A picture of one pose, contacts included.
     fn pictured(&self, i: usize) -> Image {
-        let question = Question {
-            margin: 0.0,
-            roles: Some(Roles::Fewer),
-            force: None,
-            penetration: false,
-            keep_contacts: true,
-        };
+        let question = Question { keep_contacts: true, ..Question::default() };
         let answer = self.pair.ask(&mut Query::new(), &self.poses[i], &question);
         picture::pair(self.pair, &self.poses[i], &answer, PICTURE)
     }

@@ -1,17 +1,15 @@
-//! Two shapes, ready to meet, and everything one pose of them is asked.
+//! Two shapes, ready to meet: how they are named on the command line, opened or built, and whether they suit each other.
 
-use crate::cmd::{BuildArgs, open_or_build};
+use crate::cmd::{BuildArgs, Up, open_or_build};
 use crate::engine::{FieldInfo, Input, MeshInfo};
+use crate::parse;
 use crate::progress::Reporter;
 use anyhow::{Context, Result};
 use glam::DVec3;
-use palpate::contact::Contacts;
-use palpate::force::{self, Force, ForceParams};
-use palpate::query::{Distance, Penetration, PenetrationParams, QueryParams, Roles};
-use palpate::{Pose, Query, Shape};
+use palpate::{Pose, Shape};
 use palpate_view::units;
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::path::Path;
 
 /// Voxels or spacings of two shapes that differ by more than this are worth a warning [1].
 const UNLIKE: f64 = 8.0;
@@ -19,6 +17,54 @@ const UNLIKE: f64 = 8.0;
 const SURE: f64 = 0.99;
 /// Voxels a wall needs across to keep its inside [1].
 const ACROSS: f64 = 3.0;
+
+/// Options of every command about two shapes.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PairArgs {
+    /// First shape, which stays: built .palp file, mesh file or sample:NAME
+    #[arg(value_name = "A")]
+    pub(crate) a: String,
+    /// Second shape, which a pose moves
+    #[arg(value_name = "B")]
+    pub(crate) b: String,
+    /// Axis of A that is up in pictures: x, y or z [default: z for STL and samples, y otherwise]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    up: Option<Up>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+impl PairArgs {
+    /// Opens or builds both, and turns pictures as was said.
+    ///
+    /// # Errors
+    /// When one of them cannot be read or built.
+    pub(crate) fn load(&self, reporter: &Reporter) -> Result<Pair> {
+        let mut pair = Pair::load(&self.a, &self.b, &self.build, reporter)?;
+        if let Some(up) = self.up {
+            pair.a.up = up.axis();
+        }
+        Ok(pair)
+    }
+}
+
+/// The poses of a file and how many quaternions were not unit.
+///
+/// # Errors
+/// Names file, line and column.
+pub(crate) fn read_poses(path: &Path) -> Result<(Vec<Pose>, usize)> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    parse::poses(&text, &path.display().to_string())
+}
+
+/// What to say about quaternions that were not unit, if there were any.
+pub(crate) fn not_unit(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("a quaternion was not of length 1 and was made so".to_owned()),
+        n => Some(format!("{n} quaternions were not of length 1 and were made so")),
+    }
+}
 
 /// One shape of a pair, with what is known about it.
 #[derive(Clone, Debug)]
@@ -186,198 +232,9 @@ impl Pair {
         }
         out
     }
-
-    /// Asks everything about one pose.
-    pub(crate) fn ask(&self, query: &mut Query, pose: &Pose, question: &Question) -> Answer {
-        let (a, b) = (&self.a.shape, &self.b.shape);
-        let start = Instant::now();
-        let distance = query.distance(a, b, pose);
-        let after_distance = Instant::now();
-        let mut answer = Answer {
-            intersects: false,
-            distance,
-            contact_count: 0,
-            contact_area: 0.0,
-            lists: Vec::new(),
-            push: DVec3::ZERO,
-            force: None,
-            penetration: None,
-            micros_penetration: None,
-            micros: 0.0,
-            micros_distance: micros(start, after_distance),
-            micros_contacts: 0.0,
-        };
-        // Nothing can be in contact when the shapes are certainly farther apart than the margin.
-        let apart = distance.distance - distance.bound > question.margin.max(0.0);
-        let mut ended = after_distance;
-        if !apart {
-            let params = QueryParams { margin: question.margin, roles: question.roles.unwrap_or_default() };
-            let (first, second) = match question.roles {
-                Some(_) => (query.contacts(a, b, pose, &params), None),
-                None => {
-                    let (first, second) = query.both(a, b, pose, &params);
-                    (first, Some(second))
-                }
-            };
-            ended = Instant::now();
-            answer.micros_contacts = micros(after_distance, ended);
-            if let Some(law) = &question.force {
-                answer.force = Some(match second {
-                    None => force::penalty(first, law, pose, None, None),
-                    Some(second) => force::both(first, second, law, pose, None, None),
-                });
-                ended = Instant::now();
-            }
-            let share = if second.is_some() { 0.5 } else { 1.0 };
-            for list in [Some(first), second].into_iter().flatten() {
-                answer.add(list, share, question.keep_contacts);
-            }
-        } else if question.force.is_some() {
-            answer.force = Some(Force::default());
-        }
-        answer.intersects = distance.overlaps() || answer.lists.iter().any(|l| l.deepest < 0.0);
-        answer.micros = micros(start, ended);
-        if question.penetration {
-            let start = Instant::now();
-            answer.penetration = Some(query.penetration(a, b, pose, &PenetrationParams::default()));
-            answer.micros_penetration = Some(micros(start, Instant::now()));
-        }
-        answer
-    }
-}
-
-fn micros(from: Instant, to: Instant) -> f64 {
-    to.duration_since(from).as_secs_f64() * 1e6
 }
 
 /// A length as an option of the program takes it.
 pub(crate) fn option(metres: f64) -> String {
     units::length(metres).replace(' ', "").replace("µm", "um")
-}
-
-/// What is asked about each pose.
-#[derive(Clone, Debug)]
-pub(crate) struct Question {
-    /// [m]
-    pub(crate) margin: f64,
-    /// Which shape gives the points; none: both, one after the other.
-    pub(crate) roles: Option<Roles>,
-    pub(crate) force: Option<ForceParams>,
-    /// Whether the shortest way out is wanted, which takes milliseconds.
-    pub(crate) penetration: bool,
-    /// Whether the contacts themselves are wanted, not only their number.
-    pub(crate) keep_contacts: bool,
-}
-
-/// The contacts of one direction.
-#[derive(Clone, Debug)]
-pub(crate) struct List {
-    pub(crate) count: usize,
-    /// Least distance among them [m]; +∞ without any.
-    pub(crate) deepest: f64,
-    /// Whether A gave the points.
-    pub(crate) of_a: bool,
-    /// The contacts, where they were asked for.
-    pub(crate) kept: Option<Contacts>,
-}
-
-/// What was found for one pose. Frame A.
-#[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) intersects: bool,
-    pub(crate) distance: Distance,
-    pub(crate) contact_count: usize,
-    /// Surface inside the other shape [m²].
-    pub(crate) contact_area: f64,
-    pub(crate) lists: Vec<List>,
-    /// Sum over the contacts of area, depth and normal: where B is pushed [m³].
-    pub(crate) push: DVec3,
-    pub(crate) force: Option<Force>,
-    /// The shortest way out, where it was asked for.
-    pub(crate) penetration: Option<Penetration>,
-    pub(crate) micros_penetration: Option<f64>,
-    pub(crate) micros: f64,
-    pub(crate) micros_distance: f64,
-    pub(crate) micros_contacts: f64,
-}
-
-impl Answer {
-    fn add(&mut self, contacts: &Contacts, share: f64, keep: bool) {
-        self.contact_count += contacts.list.len();
-        let mut deepest = f64::INFINITY;
-        for c in &contacts.list {
-            let weight = share * f64::from(c.area);
-            deepest = deepest.min(f64::from(c.distance));
-            if c.distance < 0.0 {
-                self.contact_area += weight;
-                self.push += weight * f64::from(c.depth()) * c.normal().as_dvec3();
-            }
-        }
-        self.lists.push(List {
-            count: contacts.list.len(),
-            deepest,
-            of_a: contacts.swapped,
-            kept: keep.then(|| contacts.clone()),
-        });
-    }
-
-    /// How deep the deepest point found is [m].
-    pub(crate) fn depth(&self) -> f64 {
-        (-self.distance.distance).max(0.0)
-    }
-
-    /// Every contact that was kept: where it is [m], and itself.
-    pub(crate) fn contacts(&self) -> impl Iterator<Item = (DVec3, &palpate::Contact, bool)> {
-        self.lists
-            .iter()
-            .filter_map(|l| l.kept.as_ref())
-            .flat_map(|list| list.list.iter().map(move |c| (list.position(c), c, list.swapped)))
-    }
-
-    /// The answer for machines; the keys are fixed.
-    pub(crate) fn json(&self, contacts: bool) -> Value {
-        let d = &self.distance;
-        let mut out = json!({
-            "intersects": self.intersects,
-            "distance": d.distance,
-            "distance_bound": d.bound,
-            "witness_a": d.witness_a.to_array(),
-            "witness_b": d.witness_b.to_array(),
-            "contact_count": self.contact_count,
-            "contact_area": self.contact_area,
-            "force": self.force.map(|f| f.wrench.force.to_array()),
-            "torque": self.force.map(|f| f.wrench.torque.to_array()),
-            "micros": self.micros,
-            "micros_distance": self.micros_distance,
-            "micros_contacts": self.micros_contacts,
-        });
-        if let Some(p) = &self.penetration {
-            out["penetration"] = json!({
-                "translation": p.translation.to_array(),
-                "depth": p.depth,
-                "bound": p.bound,
-                "lower": p.lower,
-                "direction": p.direction.to_array(),
-                "micros": self.micros_penetration,
-            });
-        }
-        if contacts {
-            let list: Vec<Value> = self
-                .contacts()
-                .map(|(p, c, of_a)| {
-                    json!({
-                        "point": p.to_array(),
-                        "normal": c.normal,
-                        "shell_normal": c.shell_normal,
-                        "distance": c.distance,
-                        "area": c.area,
-                        "id": c.id,
-                        "of": if of_a { "a" } else { "b" },
-                    })
-                })
-                .collect();
-            out["contacts"] = Value::Array(list);
-        }
-        out
-    }
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use glam::{DQuat, DVec3};
 use palpate::Pose;
+use std::time::Duration;
 
 /// Metres for each unit a length may carry.
 const LENGTHS: [(&str, f64); 10] = [
@@ -32,6 +33,35 @@ const SIZES: [(&str, f64); 11] = [
     ("g", 1_073_741_824.0),
     ("b", 1.0),
 ];
+
+/// Seconds for each unit a time may carry.
+const TIMES: [(&str, f64); 6] =
+    [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+
+/// What a search may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Limit {
+    /// Points and balls tested.
+    Points(usize),
+    Time(Duration),
+}
+
+/// A number of points, `4000`, or a time, `20us`; 0 is possible.
+pub(crate) fn limit(text: &str) -> Result<Limit, String> {
+    const HOW: &str = "write a number of points, for example 4000, or a time, for example 20us";
+    let text = text.trim();
+    let (number, scale) = split(text, &TIMES);
+    if number == text {
+        return match text.parse::<usize>() {
+            Ok(points) => Ok(Limit::Points(points)),
+            Err(_) => Err(format!("not a whole number of points of 0 or more; {HOW}")),
+        };
+    }
+    let seconds = number.parse::<f64>().map_err(|_| format!("not a time; {HOW}"))?;
+    Duration::try_from_secs_f64(seconds * scale)
+        .map(Limit::Time)
+        .map_err(|_| format!("not a time of 0 or more that ends; {HOW}"))
+}
 
 /// A positive length in metres: `0.5mm`, `20 um`, `1e-3`.
 pub(crate) fn length(text: &str) -> Result<f64, String> {
@@ -232,6 +262,27 @@ mod tests {
         assert_eq!(bytes("4096"), Ok(4096));
         for text in ["", "-1", "nan", "1e30", "GiB", "2 apples"] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_are_points_or_times() {
+        let micros = Duration::from_micros;
+        for (text, expected) in [
+            ("4000", Limit::Points(4000)),
+            ("0", Limit::Points(0)),
+            ("20us", Limit::Time(micros(20))),
+            ("1.5 ms", Limit::Time(micros(1500))),
+            ("3µs", Limit::Time(micros(3))),
+            ("0s", Limit::Time(Duration::ZERO)),
+        ] {
+            assert_eq!(limit(text), Ok(expected), "{text}");
+        }
+        for text in
+            ["", "-1", "nan", "1.5", "1e3", "99999999999999999999999", "s", "nans", "infs", "-1us", "1e30s"]
+        {
+            let said = limit(text).unwrap_err();
+            assert!(said.contains("20us"), "{text}: {said}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Pictures of two shapes in a pose: both of glass with the contacts in them, and a cut through the place that matters.
 
-use crate::pair::{Answer, Pair, Solid};
+use crate::ask::Answer;
+use crate::pair::{Pair, Solid};
 use glam::DVec3;
 use palpate::Pose;
 use palpate::math::Aabb;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-/// Set by the first Ctrl-C.
+/// Set by the first Ctrl-C, or signal to end.
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 /// What the last panic said.
 static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -79,7 +79,11 @@ impl Reporter {
     /// # Errors
     /// Only then.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.cancelled() { anyhow::bail!("stopped by Ctrl-C; nothing was written") } else { Ok(()) }
+        if self.cancelled() {
+            anyhow::bail!("stopped by Ctrl-C or a signal to end; nothing was written")
+        } else {
+            Ok(())
+        }
     }
 
     /// Seconds since the start, and the seconds of each stage so far, in order; the current stage ends here.

@@ -5,11 +5,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test program: every failure is a failed test")]
 
+mod common;
+
+use common::{Folder, answer, has_keys, palpate, palpate_in, refuses, stderr, stdout};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 const COMMANDS: [&str; 8] =
     ["inspect", "build", "distance", "export", "report", "query", "clearance", "bench"];
@@ -19,93 +21,6 @@ const INSPECT_KEYS: &str = "vertices triangles boundary_edges nonmanifold_edges 
 const BUILD_KEYS: &str = "voxel spacing dims bricks points levels bytes seconds stages peak_rss_bytes sign_method \
      sign_confidence caps error_bound_band error_bound_far cached";
 const DISTANCE_KEYS: &str = "distances gradients error_bound_band error_bound_far";
-
-/// A folder of its own for one test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("palpate-cli-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, bytes).unwrap();
-        path.display().to_string()
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut all: Vec<String> = fs::read_dir(&self.0)
-            .unwrap()
-            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        all.sort();
-        all
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn palpate(args: &[&str]) -> Output {
-    palpate_in(&std::env::temp_dir(), args)
-}
-
-fn palpate_in(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_palpate"))
-        .current_dir(folder)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The one object on standard output of a command that worked.
-fn answer(args: &[&str]) -> Value {
-    let output = palpate(args);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
-    let text = stdout(&output);
-    assert_eq!(text.trim_end().lines().count(), 1, "{text}");
-    let value: Value = serde_json::from_str(&text).unwrap();
-    assert!(value.is_object(), "{text}");
-    value
-}
-
-fn has_keys(value: &Value, keys: &str) {
-    for key in keys.split_whitespace() {
-        assert!(value.get(key).is_some(), "no {key} in {value}");
-    }
-}
-
-/// Exit code 2, a message on standard error that holds each of `words`, nothing on standard output.
-fn refuses(args: &[&str], words: &[&str]) {
-    let output = palpate(args);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-    assert_eq!(stdout(&output), "", "{args:?}");
-    assert!(!said.contains("panicked") && !said.contains("internal error"), "{args:?}: {said}");
-    for word in words {
-        assert!(said.contains(word), "{args:?}: no \"{word}\" in: {said}");
-    }
-}
 
 const CUBE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n\
     f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
@@ -263,7 +178,7 @@ fn bench_says_how_to_build_the_laboratory() {
 fn inspect_a_cube() {
     let folder = Folder::new("inspect");
     let cube = folder.write("cube.obj", CUBE);
-    let value = answer(&["inspect", &cube, "--json"]);
+    let value = answer(&["inspect", &cube]);
     has_keys(&value, INSPECT_KEYS);
     assert_eq!((value["vertices"].as_u64(), value["triangles"].as_u64()), (Some(8), Some(12)));
     assert_eq!(value["watertight"], true);
@@ -271,7 +186,7 @@ fn inspect_a_cube() {
     assert!((value["area"].as_f64().unwrap() - 6.0).abs() < 1e-9);
     assert_eq!(value["aabb"]["max"][1], 1.0);
     // The same cube in millimetres: a billionth of the volume.
-    let value = answer(&["inspect", &cube, "--unit", "mm", "--json"]);
+    let value = answer(&["inspect", &cube, "--unit", "mm"]);
     assert!((value["volume"].as_f64().unwrap() / 1e-9 - 1.0).abs() < 1e-6);
     let text = stdout(&palpate(&["inspect", &cube]));
     assert!(text.contains("cube.obj") && text.contains("triangles"), "{text}");
@@ -282,7 +197,7 @@ fn build_reuses_and_answers() {
     let folder = Folder::new("build");
     let cube = folder.write("cube.obj", CUBE);
     let out = folder.path("cube.palp");
-    let build = ["build", &cube, "-o", &out, "--resolution", "40", "--json"];
+    let build = ["build", &cube, "-o", &out, "--resolution", "40"];
     let first = answer(&build);
     has_keys(&first, BUILD_KEYS);
     assert_eq!(first["cached"], false);
@@ -300,7 +215,7 @@ fn build_reuses_and_answers() {
 
     // Distances: the middle, a face from outside, a corner from outside.
     let points = folder.write("p.csv", "0.5,0.5,0.5\n1.02,0.5,0.5\n0.5,0.5,0.98\n");
-    let value = answer(&["distance", &out, "--points", &points, "--json"]);
+    let value = answer(&["distance", &out, "--points", &points]);
     has_keys(&value, DISTANCE_KEYS);
     let bound = value["error_bound_far"].as_f64().unwrap().max(value["error_bound_band"].as_f64().unwrap());
     for (i, expected) in [-0.5, 0.02, -0.02].into_iter().enumerate() {
@@ -315,8 +230,8 @@ fn build_reuses_and_answers() {
     // Witnesses: points of the mesh itself. A file without triangles cannot give them.
     refuses(&["distance", &out, "--points", &points, "--witness"], &["--triangles"]);
     let kept = folder.path("kept.palp");
-    answer(&["build", &cube, "-o", &kept, "--resolution", "40", "--triangles", "--json"]);
-    let value = answer(&["distance", &kept, "--points", &points, "--witness", "--json"]);
+    answer(&["build", &cube, "-o", &kept, "--resolution", "40", "--triangles"]);
+    let value = answer(&["distance", &kept, "--points", &points, "--witness"]);
     has_keys(&value, "distances points triangles");
     for (i, (distance, axis, at)) in [(0.02, 0, 1.0), (-0.02, 2, 1.0)].into_iter().enumerate() {
         assert!((value["distances"][i + 1].as_f64().unwrap() - distance).abs() < 1e-6);
@@ -355,10 +270,10 @@ fn export_writes_every_kind() {
     let [nrrd, npy, slice, voxels, cutaway] =
         ["a.nrrd", "a.npy", "z.png", "v.obj", "c.png"].map(|n| folder.path(n));
     for name in &names {
-        let args = ["export", &cube, "--resolution", "24", "--iso", name, "--json"];
+        let args = ["export", &cube, "--resolution", "24", "--iso", name];
         answer(&args);
         assert!(fs::metadata(name).unwrap().len() > 1000);
-        let again = answer(&["inspect", name, "--json"]);
+        let again = answer(&["inspect", name]);
         let volume = again["volume"].as_f64().unwrap();
         assert!((0.9..1.1).contains(&volume), "the surface of the field is the cube again: {volume}");
     }
@@ -376,7 +291,7 @@ fn export_writes_every_kind() {
         "--voxels",
         &voxels,
     ];
-    let value = answer(&[&args[..], &["--cutaway", &cutaway, "--json"]].concat());
+    let value = answer(&[&args[..], &["--cutaway", &cutaway]].concat());
     assert_eq!(value["written"].as_array().unwrap().len(), 5);
     let dims: Vec<u64> = value["dims"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
     let values = dims.iter().product::<u64>() * 4;
@@ -387,38 +302,8 @@ fn export_writes_every_kind() {
     for picture in [slice, cutaway] {
         assert!(fs::read(picture).unwrap().starts_with(b"\x89PNG"));
     }
-    let cubes = answer(&["inspect", &voxels, "--json"]);
+    let cubes = answer(&["inspect", &voxels]);
     assert_eq!(cubes["boundary_edges"], 0, "voxels are closed");
-}
-
-/// Ctrl-C ends a long export early: code 2, a message, and no file, whole or part.
-#[cfg(unix)]
-#[test]
-fn interruption_leaves_nothing() {
-    let folder = Folder::new("interrupt");
-    let cube = folder.write("cube.obj", CUBE);
-    let npy = folder.path("a.npy");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_palpate"))
-        .args(["export", &cube, "--resolution", "400", "--npy", &npy])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The stage line of the field's last stage says that the export is under way or about to be.
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut said = String::new();
-    for line in lines.by_ref().map(Result::unwrap) {
-        said += &line;
-        if line.contains("assemble") {
-            break;
-        }
-    }
-    // The shell's own: a small system has no program of that name.
-    Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
-    said.extend(lines.map(Result::unwrap));
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(2), "{said}");
-    assert!(said.contains("Ctrl-C"), "{said}");
-    assert_eq!(folder.names(), ["cube.obj"]);
 }
 
 #[test]
@@ -442,7 +327,7 @@ fn a_kept_file_answers_like_the_mesh_it_came_from() {
     let points = folder.write("p.csv", "0,0,0\n0.01,0.02,0.003\n0.03,0,0.001\n0.2,-0.1,0.4\n-0.0325,0,0\n");
     for encoding in ["float", "scaled", "layered"] {
         let out = folder.path(&format!("{encoding}.palp"));
-        let build = [&["build"][..], &gear, &["--encoding", encoding, "-o", &out, "--json"]].concat();
+        let build = [&["build"][..], &gear, &["--encoding", encoding, "-o", &out]].concat();
         let built = answer(&build);
         assert_eq!(built["file_bytes"].as_u64(), Some(fs::metadata(&out).unwrap().len()));
         let ask =
@@ -456,11 +341,11 @@ fn a_kept_file_answers_like_the_mesh_it_came_from() {
         palpate(&[&["export"][..], &gear, &["--encoding", encoding, "--iso", &two]].concat());
         assert!(fs::read(&one).unwrap() == fs::read(&two).unwrap(), "{encoding}");
         // What the field says of the mesh is kept as well.
-        let (kept, mesh) = (answer(&["inspect", &out, "--json"]), answer(&["inspect", gear[0], "--json"]));
+        let (kept, mesh) = (answer(&["inspect", &out]), answer(&["inspect", gear[0]]));
         assert_eq!(kept, mesh);
     }
     let page = folder.path("gear.html");
-    answer(&["report", &folder.path("float.palp"), "-o", &page, "--json"]);
+    answer(&["report", &folder.path("float.palp"), "-o", &page]);
     assert!(fs::read_to_string(&page).unwrap().matches("data:image/png;base64,").count() >= 5);
 }
 
@@ -468,7 +353,7 @@ fn a_kept_file_answers_like_the_mesh_it_came_from() {
 fn layers_are_counted_and_kept() {
     let folder = Folder::new("layers");
     let (cube, out) = (folder.write("cube.obj", CUBE), folder.path("cube.palp"));
-    let build = ["build", &cube, "-o", &out, "--voxel", "0.1", "--layers", "2", "--json"];
+    let build = ["build", &cube, "-o", &out, "--voxel", "0.1", "--layers", "2"];
     for cached in [false, true] {
         let value = answer(&build);
         assert_eq!(value["cached"], cached);
@@ -479,14 +364,14 @@ fn layers_are_counted_and_kept() {
             (map["surface_voxels"].as_u64().unwrap(), map["inside_voxels"].as_u64().unwrap());
         assert!((488..=1800).contains(&surface) && (512..=1000).contains(&inside), "{surface} {inside}");
     }
-    assert!(stdout(&palpate(&build[..build.len() - 1])).contains("cached"));
+    assert!(stdout(&palpate(&build)).contains("cached"));
 }
 
 #[test]
 fn a_damaged_file_is_refused_but_built_again() {
     let folder = Folder::new("damaged");
     let (cube, out) = (folder.write("cube.obj", CUBE), folder.path("cube.palp"));
-    let build = ["build", &cube, "-o", &out, "--resolution", "32", "--json"];
+    let build = ["build", &cube, "-o", &out, "--resolution", "32"];
     answer(&build);
     let right = fs::read(&out).unwrap();
     for (at, word) in [(3, "not a .palp"), (8, "version"), (100, "header"), (right.len() - 40, "checksum")] {
@@ -507,11 +392,11 @@ fn sizes_from_a_millimetre_to_a_kilometre_give_the_same_field() {
     let mut bricks = Vec::new();
     for (unit, metres) in [("mm", 1e-3), ("m", 1.0), ("km", 1e3)] {
         let out = folder.path("cube.palp");
-        let value = answer(&["build", &cube, "-o", &out, "--unit", unit, "--resolution", "48", "--json"]);
+        let value = answer(&["build", &cube, "-o", &out, "--unit", unit, "--resolution", "48"]);
         bricks.push(value["bricks"].as_u64().unwrap());
         let outside = 1.1 * metres;
         let points = folder.write("p.csv", format!("{outside:e},{h:e},{h:e}\n", h = 0.5 * metres));
-        let value = answer(&["distance", &out, "--points", &points, "--json"]);
+        let value = answer(&["distance", &out, "--points", &points]);
         let (d, bound) =
             (value["distances"][0].as_f64().unwrap(), value["error_bound_far"].as_f64().unwrap());
         assert!((d - 0.1 * metres).abs() <= bound && bound < metres, "{unit}: {d} ± {bound}");
@@ -524,16 +409,16 @@ fn one_triangle_has_a_field_without_inside() {
     let folder = Folder::new("one");
     let one = folder.write("one.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     let (out, page) = (folder.path("one.palp"), folder.path("one.html"));
-    let value = answer(&["build", &one, "-o", &out, "--resolution", "40", "--json"]);
+    let value = answer(&["build", &one, "-o", &out, "--resolution", "40"]);
     assert_eq!(value["sign_method"], "unsigned");
     let points = folder.write("p.csv", "0.2,0.2,0.05\n0.2,0.2,-0.05\n");
-    let value = answer(&["distance", &out, "--points", &points, "--json"]);
+    let value = answer(&["distance", &out, "--points", &points]);
     for i in 0..2 {
         let d = value["distances"][i].as_f64().unwrap();
         assert!((d - 0.05).abs() < value["error_bound_band"].as_f64().unwrap(), "{d}");
     }
     assert!(stdout(&palpate(&["inspect", &one])).contains("encloses nothing"));
-    answer(&["report", &one, "-o", &page, "--resolution", "40", "--json"]);
+    answer(&["report", &one, "-o", &page, "--resolution", "40"]);
     // A voxel map and a picture of it, but no surface at zero to export.
     refuses(&["export", &out, "--iso", &folder.path("iso.obj")], &["no surface", "--level"]);
     assert_eq!(folder.names(), ["one.html", "one.obj", "one.palp", "p.csv"]);

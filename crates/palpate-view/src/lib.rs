@@ -1,13 +1,16 @@
 //! Pictures, charts and pages of shapes and fields.
 //!
-//! Nothing here opens a window or asks the system for a font: [`raster`] draws triangles, voxels and points
-//! in software, [`slice`](mod@slice) draws a plane through a distance field, [`chart`] writes SVG, [`html`] puts them on
-//! one self-contained page, [`png`](mod@png) encodes. The same input gives the same bytes on any number of threads.
+//! Nothing here opens a window or asks the system for a font: [`raster`] draws triangles, voxels and points in software as
+//! a [`camera`] sees them, [`glass`] shapes that can be seen through, [`slice`](mod@slice) a plane through a distance field;
+//! [`chart`] writes SVG, [`html`] puts them on one self-contained page, [`png`](mod@png) encodes. The same input gives the
+//! same bytes on any number of threads.
 
 pub mod band;
+pub mod camera;
 pub mod chart;
 pub mod cut;
 pub mod font;
+pub mod glass;
 pub mod html;
 pub mod image;
 pub mod png;
@@ -17,6 +20,8 @@ mod shade;
 pub mod slice;
 pub mod units;
 
+pub use crate::camera::{Camera, Lens};
+pub use crate::glass::render_through;
 pub use crate::image::Image;
-pub use crate::raster::{Camera, Lens, RenderParams, render, render_through};
+pub use crate::raster::{RenderParams, render};
 pub use crate::scene::{Paint, Scene};

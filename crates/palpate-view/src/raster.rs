@@ -1,13 +1,13 @@
-//! Triangles and balls to pixels: camera, projection, z-buffer.
+//! Triangles and balls to pixels: the z-buffer.
 //!
 //! A visibility buffer holds, for each sample, which primitive is nearest and where on it; `shade` turns that
 //! into colours afterwards, so that cost of light does not grow with overdraw.
 
+use crate::camera::{Camera, View};
 use crate::image::{Image, Rgb};
 use crate::scene::{Dot, Scene, Tri};
 use crate::shade;
-use glam::{DVec3, Vec3};
-use palpate::math::Aabb;
+use glam::Vec3;
 use palpate::par;
 
 /// Rows of samples rasterized as one parallel piece.
@@ -19,60 +19,6 @@ const SNAP: f32 = 256.0;
 
 /// Marks the index of a ball in a [`Sample`].
 const DOT_BIT: u32 = 1 << 31;
-
-/// How the picture is projected.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Lens {
-    /// Central projection with this full opening angle \[rad\], for the ball around what is framed.
-    Perspective(f64),
-    /// Parallel projection.
-    Orthographic,
-}
-
-/// Where the eye is. The picture always shows the whole frame, centred, whatever its size.
-#[derive(Clone, Copy, Debug)]
-pub struct Camera {
-    /// From the object towards the eye; any length. Zero or non-finite: the default.
-    pub toward: DVec3,
-    /// What is up in the picture; any length, not parallel to `toward`.
-    pub up: DVec3,
-    /// Kind of projection.
-    pub lens: Lens,
-    /// The box to frame \[m\]; none: what is drawn.
-    pub frame: Option<Aabb>,
-}
-
-impl Default for Camera {
-    fn default() -> Self {
-        Self { toward: DVec3::new(1.0, -1.6, 0.9), up: DVec3::Z, lens: Lens::Perspective(0.5), frame: None }
-    }
-}
-
-impl Camera {
-    /// A three-quarter view from the front right and a little above, with `up` one of the axes.
-    pub fn three_quarter(up: DVec3) -> Self {
-        let up = up.try_normalize().unwrap_or(DVec3::Z);
-        let front = front_of(up);
-        let right = up.cross(front);
-        Self { toward: 0.62 * right + front + 0.52 * up, up, ..Self::default() }
-    }
-
-    /// The coordinate axis that faces the viewer of a [`Camera::three_quarter`] view.
-    pub fn front(&self) -> DVec3 {
-        front_of(self.up.try_normalize().unwrap_or(DVec3::Z))
-    }
-}
-
-/// The axis that faces the viewer when `up` is up: -y for z, z for y, -z for x.
-fn front_of(up: DVec3) -> DVec3 {
-    if up.y.abs() > 0.9 {
-        DVec3::Z
-    } else if up.x.abs() > 0.9 {
-        -DVec3::Z
-    } else {
-        -DVec3::Y
-    }
-}
 
 /// Size, quality and surroundings of a picture.
 #[derive(Clone, Copy, Debug)]
@@ -109,232 +55,6 @@ pub fn render(scene: &Scene, camera: &Camera, params: &RenderParams) -> Image {
     match params.background {
         Some(colour) => image.over(colour),
         None => image,
-    }
-}
-
-/// Draws `solid` as [`render`] does, and over it each of `glasses` as if made of tinted glass: what is behind shines
-/// through, most where a surface faces the eye.
-///
-/// All scenes must share one origin (see [`Scene::around`]); without a frame the camera shows all of them. Of each glass
-/// only the nearest surface is seen. No ground. Cost: one [`render`] for each scene.
-pub fn render_through(solid: &Scene, glasses: &[Scene], camera: &Camera, params: &RenderParams) -> Image {
-    let mut image = Image::new(params.width, params.height);
-    let factor = params.supersample.clamp(1, 4);
-    let (width, height) = (image.width() as usize, image.height() as usize);
-    let size = [image.width() * factor, image.height() * factor];
-    let all = || glasses.iter().chain([solid]);
-    // One view for all: of the frame, or of everything together.
-    let mut together = Scene::around(solid.origin());
-    for scene in all().filter(|_| camera.frame.is_none()) {
-        together.tris.extend_from_slice(&scene.tris);
-        together.dots.extend_from_slice(&scene.dots);
-    }
-    let view = View::framing(&together, camera, size);
-    drop(together);
-    let Some(view) = view else { return params.background.map_or(image.clone(), |c| image.over(c)) };
-    let mut layers = Vec::new();
-    for scene in all() {
-        let samples = rasterize(scene, &view);
-        let mut picture = Image::new(params.width, params.height);
-        shade::resolve(scene, &view, &samples, factor, false, &mut picture);
-        let glass = !core::ptr::eq(scene, solid);
-        let veil =
-            par::map(width * height, |i| veil(scene, &view, &samples, factor, i % width, i / width, glass));
-        layers.push((picture, veil));
-    }
-    par::chunks_mut(image.rgba_mut(), width * 4, |y, row| {
-        let mut order: Vec<usize> = (0..layers.len()).collect();
-        for (x, pixel) in row.chunks_exact_mut(4).enumerate() {
-            let at = y * width + x;
-            // Far to near; a later layer wins a tie.
-            order.sort_by(|a, b| layers[*a].1[at].1.total_cmp(&layers[*b].1[at].1).then(a.cmp(b)));
-            let mut sum = [0.0_f32; 4];
-            // What is solid is drawn last, and shown more clearly through the glass.
-            let solid = layers.last().map_or(0.0, |l| l.1[at].0);
-            for &l in &order {
-                let (alpha, _) = layers[l].1[at];
-                let alpha = if l + 1 < layers.len() { alpha * (1.0 - CLEARER * solid) } else { alpha };
-                let colour = layers[l].0.pixel(x as u32, y as u32);
-                for c in 0..3 {
-                    sum[c] = sum[c] * (1.0 - alpha) + alpha * f32::from(colour[c]);
-                }
-                sum[3] = sum[3] * (1.0 - alpha) + alpha;
-            }
-            if sum[3] > 0.0 {
-                for c in 0..3 {
-                    pixel[c] = (sum[c] / sum[3] + 0.5) as u8;
-                }
-                pixel[3] = (255.0 * sum[3] + 0.5) as u8;
-            }
-        }
-    });
-    match params.background {
-        Some(colour) => image.over(colour),
-        None => image,
-    }
-}
-
-/// Opacity of glass seen straight on, and along its surface.
-const GLASS: [f32; 2] = [0.30, 0.88];
-
-/// How much more clearly what is solid is seen through glass than what is of glass.
-const CLEARER: f32 = 0.45;
-
-/// How much a pixel of one layer hides what is behind it, and how near it is.
-fn veil(
-    scene: &Scene,
-    view: &View,
-    samples: &[Sample],
-    factor: u32,
-    x: usize,
-    y: usize,
-    glass: bool,
-) -> (f32, f32) {
-    let (mut alpha, mut near, mut hits) = (0.0, 0.0, 0.0);
-    for sub in 0..factor * factor {
-        let sx = x * factor as usize + (sub % factor) as usize;
-        let sy = y * factor as usize + (sub / factor) as usize;
-        let sample = &samples[sy * view.size[0] as usize + sx];
-        let Some(seen) = sample.seen(scene, view) else { continue };
-        let facing = match seen {
-            Seen::Tri(t, w) => {
-                let normal = w.x * t.normals[0] + w.y * t.normals[1] + w.z * t.normals[2];
-                normal.normalize_or_zero().dot(view.toward).abs()
-            }
-            Seen::Dot(..) => 1.0,
-        };
-        let edge = (1.0 - facing).clamp(0.0, 1.0);
-        alpha += if glass { GLASS[0] + (GLASS[1] - GLASS[0]) * edge * edge } else { 1.0 };
-        near += sample.near;
-        hits += 1.0;
-    }
-    if hits == 0.0 {
-        return (0.0, f32::NEG_INFINITY);
-    }
-    (alpha / (factor * factor) as f32, near / hits)
-}
-
-/// A camera made concrete for one scene and size. Positions are relative to the scene's origin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct View {
-    pub(crate) centre: Vec3,
-    pub(crate) right: Vec3,
-    pub(crate) up: Vec3,
-    pub(crate) toward: Vec3,
-    /// The camera's `up` before it was made perpendicular: the ground's normal.
-    pub(crate) world_up: Vec3,
-    /// Radius of the ball around what is framed.
-    pub(crate) radius: f32,
-    /// Distance of the eye from the centre; 0 means parallel projection.
-    pub(crate) eye: f32,
-    scale: f32,
-    shift: [f32; 2],
-    pub(crate) size: [u32; 2],
-}
-
-impl View {
-    fn framing(scene: &Scene, camera: &Camera, size: [u32; 2]) -> Option<Self> {
-        let origin = scene.origin();
-        let corners_of = |b: Aabb| {
-            let at = |i: usize, bit: usize, lo: f64, hi: f64| if i >> bit & 1 == 1 { hi } else { lo };
-            (0..8).map(move |i| {
-                let x = at(i, 0, b.min.x, b.max.x);
-                let y = at(i, 1, b.min.y, b.max.y);
-                (DVec3::new(x, y, at(i, 2, b.min.z, b.max.z)) - origin).as_vec3()
-            })
-        };
-        let points: Vec<Vec3> = match camera.frame {
-            Some(b) => corners_of(b).collect(),
-            None => {
-                let balls = scene.dots.iter().flat_map(|d| [d.centre - d.radius, d.centre + d.radius]);
-                scene.tris.iter().flat_map(|t| t.corners).chain(balls).collect()
-            }
-        };
-        let low = points.iter().fold(Vec3::INFINITY, |a, p| a.min(*p));
-        let high = points.iter().fold(Vec3::NEG_INFINITY, |a, p| a.max(*p));
-        let centre = 0.5 * (low + high);
-        let radius = points.iter().fold(0.0_f32, |r, p| r.max(p.distance(centre)));
-        if points.is_empty() || !centre.is_finite() || !radius.is_finite() {
-            return None;
-        }
-        let radius = radius.max(f32::MIN_POSITIVE.sqrt());
-        let fallback = Camera::default();
-        let toward = camera.toward.try_normalize().or(fallback.toward.try_normalize())?;
-        let world_up = camera.up.try_normalize().unwrap_or(DVec3::Z);
-        let right = world_up.cross(toward).try_normalize().unwrap_or(toward.any_orthonormal_vector());
-        let eye = match camera.lens {
-            Lens::Perspective(angle) => radius / (0.5 * angle as f32).clamp(0.02, 1.2).sin(),
-            Lens::Orthographic => 0.0,
-        };
-        let mut view = Self {
-            centre,
-            right: right.as_vec3(),
-            up: toward.cross(right).as_vec3(),
-            toward: toward.as_vec3(),
-            world_up: world_up.as_vec3(),
-            radius,
-            eye,
-            scale: 1.0,
-            shift: [0.0; 2],
-            size,
-        };
-        view.fit(&points);
-        Some(view)
-    }
-
-    /// Chooses scale and shift so that the projected points fill the picture but for a margin.
-    fn fit(&mut self, points: &[Vec3]) {
-        /// Part of the picture left free on each side; the ground's shadow needs some room.
-        const MARGIN: f32 = 0.07;
-        let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
-        for p in points {
-            let [x, y, _] = self.project(*p);
-            low = [low[0].min(x), low[1].min(y)];
-            high = [high[0].max(x), high[1].max(y)];
-        }
-        let [w, h] = self.size.map(|s| s as f32 * (1.0 - 2.0 * MARGIN));
-        let tiny = 1e-6 * if self.eye > 0.0 { self.radius / self.eye } else { self.radius };
-        self.scale = (w / (high[0] - low[0]).max(tiny)).min(h / (high[1] - low[1]).max(tiny));
-        self.shift = [0, 1].map(|i| 0.5 * self.size[i] as f32 - self.scale * 0.5 * (low[i] + high[i]));
-    }
-
-    /// Sample coordinates (from the top left) and nearness, which grows towards the eye and is linear on the
-    /// screen; NaN behind the eye.
-    pub(crate) fn project(&self, p: Vec3) -> [f32; 3] {
-        let d = p - self.centre;
-        let (x, y, z) = (d.dot(self.right), -d.dot(self.up), d.dot(self.toward));
-        if self.eye > 0.0 {
-            let inverse = 1.0 / (self.eye - z);
-            let inverse = if inverse > 0.0 && inverse.is_finite() { inverse } else { f32::NAN };
-            [self.scale * x * inverse + self.shift[0], self.scale * y * inverse + self.shift[1], inverse]
-        } else {
-            [self.scale * x + self.shift[0], self.scale * y + self.shift[1], z]
-        }
-    }
-
-    /// How many samples a length at point `p` covers on the screen.
-    pub(crate) fn samples_per_length(&self, p: Vec3) -> f32 {
-        if self.eye > 0.0 { self.scale / (self.eye - (p - self.centre).dot(self.toward)) } else { self.scale }
-    }
-
-    /// The line of sight through a sample: a point on it and its unit direction, away from the eye.
-    pub(crate) fn ray(&self, x: f32, y: f32) -> (Vec3, Vec3) {
-        let (u, v) = ((x - self.shift[0]) / self.scale, -(y - self.shift[1]) / self.scale);
-        if self.eye > 0.0 {
-            let eye = self.centre + self.eye * self.toward;
-            (eye, (u * self.right + v * self.up - self.toward).normalize_or_zero())
-        } else {
-            (self.centre + u * self.right + v * self.up + 4.0 * self.radius * self.toward, -self.toward)
-        }
-    }
-
-    /// A parallel view of the same scene from direction `toward`, square, that holds everything framed.
-    pub(crate) fn seen_from(&self, toward: Vec3, side: u32) -> Self {
-        let right = toward.any_orthonormal_vector();
-        let scale = side as f32 / (2.1 * self.radius);
-        let half = 0.5 * side as f32;
-        let up = toward.cross(right);
-        Self { right, up, toward, eye: 0.0, scale, shift: [half; 2], size: [side; 2], ..*self }
     }
 }
 
@@ -510,20 +230,22 @@ fn fill_disc(rows: &mut [Sample], width: usize, top: usize, id: u32, disc: &Disc
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::camera::Lens;
     use crate::scene::Paint;
+    use glam::DVec3;
 
-    fn square(z: f64) -> ([DVec3; 4], [[u32; 3]; 2]) {
+    pub(crate) fn square(z: f64) -> ([DVec3; 4], [[u32; 3]; 2]) {
         let at = |x: f64, y: f64| DVec3::new(x, y, z);
         ([at(-1.0, -1.0), at(1.0, -1.0), at(1.0, 1.0), at(-1.0, 1.0)], [[0, 1, 2], [0, 2, 3]])
     }
 
-    fn top_view() -> Camera {
+    pub(crate) fn top_view() -> Camera {
         Camera { toward: DVec3::Z, up: DVec3::Y, lens: Lens::Orthographic, frame: None }
     }
 
-    fn small() -> RenderParams {
+    pub(crate) fn small() -> RenderParams {
         RenderParams { width: 64, height: 48, supersample: 2, background: None, ground: false }
     }
 
@@ -539,27 +261,6 @@ mod tests {
         // The square fills the height but for the 7 % margins: 41 x 41 pixels.
         assert!((40 * 40..=43 * 43).contains(&opaque.len()), "{}", opaque.len());
         assert!(opaque.iter().all(|p| p[2] > 100 && p[0] < 60), "only the blue one is seen");
-    }
-
-    #[test]
-    fn what_is_behind_glass_shines_through() {
-        let (mut solid, mut glass) = (Scene::around(DVec3::ZERO), Scene::around(DVec3::ZERO));
-        let (p, t) = square(0.5);
-        glass.mesh(&p, &t, Paint::Plain([0, 0, 255]));
-        solid.points(&[DVec3::ZERO], 0.3, [255, 0, 0]);
-        let camera = top_view();
-        let image = render_through(&solid, &[glass.clone()], &camera, &small());
-        let [r, _, b, a] = image.pixel(32, 24);
-        assert!(r > 90 && b > 25 && a == 255, "the ball behind the pane: {r} {b} {a}");
-        let [r, _, b, a] = image.pixel(16, 24);
-        assert!(r < 60 && b > 100 && (40..120).contains(&a), "the pane alone: {r} {b} {a}");
-        // In front of the pane the ball hides it.
-        let mut solid = Scene::around(DVec3::ZERO);
-        solid.points(&[DVec3::Z], 0.3, [255, 0, 0]);
-        let [r, _, b, _] = render_through(&solid, &[glass], &camera, &small()).pixel(32, 24);
-        assert!(r > 120 && b < 60, "{r} {b}");
-        let none = render_through(&Scene::new(), &[Scene::new()], &Camera::default(), &small());
-        assert!(none.rgba().iter().all(|v| *v == 0));
     }
 
     #[test]

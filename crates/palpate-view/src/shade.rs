@@ -4,8 +4,9 @@
 //! screen-space ambient occlusion with a blur that respects edges; all common practice. Differs: the costly part, how much light
 //! reaches a place, is found once a pixel and blurred along the surface; colours and normals keep every sample.
 
+use crate::camera::View;
 use crate::image::Image;
-use crate::raster::{Sample, Seen, View, rasterize};
+use crate::raster::{Sample, Seen, rasterize};
 use crate::scene::Scene;
 use glam::{Vec2, Vec3};
 use palpate::par;

@@ -1,14 +1,14 @@
 //! `palpate clearance`: how far apart two shapes stay along a motion.
 
-use crate::cmd::{BuildArgs, Up, query};
+use crate::ask::{Answer, Question};
 use crate::motion::{self, Motion, State, Sweep};
 use crate::outcome::{Outcome, rows};
-use crate::pair::{Pair, Question};
+use crate::pair::{PairArgs, not_unit, read_poses};
 use crate::progress::Reporter;
 use crate::{Global, files, parse};
 use anyhow::Result;
 use palpate::progress::Progress;
-use palpate::query::{Roles, batch};
+use palpate::query::batch;
 use palpate_view::units;
 use serde_json::json;
 use std::fmt::Write;
@@ -31,12 +31,6 @@ points of the two surfaces. Without -o the table goes to standard output and the
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The shape that stays: built .palp file, mesh file or sample:NAME
-    #[arg(value_name = "A")]
-    a: String,
-    /// The shape that moves
-    #[arg(value_name = "B")]
-    b: String,
     /// File of the poses of B, one x,y,z,qx,qy,qz,qw a line
     #[arg(long, value_name = "POSES.csv")]
     trajectory: PathBuf,
@@ -58,35 +52,23 @@ pub(crate) struct Args {
     /// Exit with code 1 also when a pose is uncertain
     #[arg(long)]
     strict: bool,
-    /// Axis of A that is up in pictures: x, y or z [default: z for STL and samples, y otherwise]
-    #[arg(long, value_enum, hide_possible_values = true)]
-    up: Option<Up>,
     #[command(flatten)]
-    build: BuildArgs,
+    pair: PairArgs,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     // Poses and places first: what is wrong with them should not cost a build.
-    let (given, noted) = query::read_poses(&args.trajectory)?;
+    let (given, noted) = read_poses(&args.trajectory)?;
     let output = args.output.as_ref().filter(|p| p.as_os_str() != "-");
     for path in [output, args.report.as_ref()].into_iter().flatten() {
         drop(files::Temporary::beside(path)?);
     }
     let (poses, numbers) = motion::between(&given, args.between)?;
     let reporter = Reporter::new(global.quiet || global.json);
-    let mut pair = Pair::load(&args.a, &args.b, &args.build, &reporter)?;
-    if let Some(up) = args.up {
-        pair.a.up = up.axis();
-    }
+    let pair = args.pair.load(&reporter)?;
     reporter.stage("ask", poses.len() as u64);
-    let question = Question {
-        margin: 0.0,
-        roles: Some(Roles::Fewer),
-        force: None,
-        penetration: false,
-        keep_contacts: false,
-    };
-    let answers = palpate::par::with_threads(args.build.threads, || {
+    let question = Question::default();
+    let answers = palpate::par::with_threads(args.pair.build.threads, || {
         batch(&poses, |query, pose| {
             reporter.advance(1);
             // After Ctrl-C the rest is not worth waiting for; `check` below ends the command.
@@ -94,16 +76,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         })
     });
     reporter.check()?;
-    let answers = answers.into_iter().flatten().collect();
+    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
     let mut warnings = pair.warnings();
-    if noted > 0 {
-        warnings.push(format!("{noted} quaternions were not of length 1 and were made so"));
-    }
+    warnings.extend(not_unit(noted));
     let sweep = match args.continuous {
         true => {
             reporter.stage("follow", given.len().saturating_sub(1) as u64);
-            let sweep =
-                palpate::par::with_threads(args.build.threads, || Sweep::follow(&pair, &given, &reporter));
+            let sweep = palpate::par::with_threads(args.pair.build.threads, || {
+                Sweep::follow(&pair, &given, &reporter)
+            });
             reporter.check()?;
             Some(sweep)
         }
@@ -118,14 +99,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
             reporter.stage("draw pictures", 0);
             let command = format!(
                 "palpate clearance {} {} --trajectory {} --min {}",
-                args.a,
-                args.b,
+                args.pair.a,
+                args.pair.b,
                 args.trajectory.display(),
                 crate::pair::option(args.min)
             );
-            Some(palpate::par::with_threads(args.build.threads, || motion.page(&command))?)
+            Some(palpate::par::with_threads(args.pair.build.threads, || motion.page(&command))?)
         }
     };
+    reporter.check()?;
     if let (Some(path), Some(html)) = (&args.report, html) {
         files::write(path, |out| Ok(out.write_all(html.as_bytes())?))?;
     }

@@ -1,18 +1,19 @@
 //! `palpate` alone: a sample shape from mesh to page, to see what the program does.
 
 use crate::Global;
+use crate::ask::Question;
 use crate::cmd::report::Wanted;
 use crate::cmd::{BuildArgs, report};
 use crate::engine::Input;
 use crate::motion::Motion;
 use crate::outcome::Outcome;
-use crate::pair::{Pair, Question};
+use crate::pair::Pair;
 use crate::progress::Reporter;
 use anyhow::{Context, Result};
 use clap::{FromArgMatches, Parser};
 use glam::{DQuat, DVec3};
 use palpate::Pose;
-use palpate::query::{Roles, batch};
+use palpate::query::batch;
 use std::path::Path;
 
 /// The shape shown first: it has thin teeth, a bore and sharp edges, which a field must get right.
@@ -56,13 +57,7 @@ pub(crate) fn run(global: &Global) -> Result<Outcome> {
     let name = format!("sample:{SAMPLE}");
     let pair = Pair::load(&name, &name, &build, &reporter)?;
     let poses = rolling();
-    let question = Question {
-        margin: 0.0,
-        roles: Some(Roles::Fewer),
-        force: None,
-        penetration: false,
-        keep_contacts: false,
-    };
+    let question = Question::default();
     let answers = batch(&poses, |query, pose| pair.ask(query, pose, &question));
     let numbers = (1..=poses.len()).map(|i| i as f64).collect();
     let motion = Motion { pair: &pair, poses, numbers, answers, min: 0.0, warnings: Vec::new(), sweep: None };

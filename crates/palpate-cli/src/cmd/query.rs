@@ -1,17 +1,17 @@
 //! `palpate query`: two shapes in a pose, or in many: contact, distance, force.
 
-use crate::cmd::{BuildArgs, Up};
-use crate::outcome::{Outcome, rows};
-use crate::pair::{Answer, Pair, Question};
+use crate::ask::{Answer, Choice, Method, Question};
+use crate::outcome::Outcome;
+use crate::pair::{PairArgs, not_unit, read_poses};
+use crate::parse::Limit;
 use crate::progress::Reporter;
-use crate::{Global, files, parse, picture};
+use crate::{Global, files, parse, picture, tell};
 use anyhow::{Context, Result, bail};
-use glam::DVec3;
 use palpate::force::{Direction, ForceParams, Law};
 use palpate::progress::Progress;
 use palpate::query::{Roles, batch};
 use palpate::{Pose, Query};
-use palpate_view::{png, units};
+use palpate_view::png;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -22,11 +22,15 @@ const EXAMPLES: &str = "Examples:
   palpate query sample:hole sample:peg --pose \"0.1mm 0 -20mm\" --stiffness 1e9
   palpate query a.palp b.palp --pose \"0.01 0 0\" --penetration
   palpate query a.palp b.palp --poses poses.csv --json > answers.json
+  palpate query a.palp b.palp --stiffness 1e9 --reduce 8       eight contacts that push as all do
+  palpate query a.palp b.palp --stiffness 1e9 --budget 20us    as much as 20 µs allow
 
 A pose says where B is, seen from A: x y z, then the rotation as a quaternion qx qy qz qw (none: not rotated).
 Numbers are metres unless a unit follows, whatever --unit says about the files. poses.csv has one pose a line.
 Answers are in A's frame; force and torque act on B, about B's origin. Distances are measured between points
 of the surfaces: the true one is never larger, and smaller by the bound at most.
+Force and number are those of all contacts that were found; --segments and --reduce choose which of them are
+listed. A budget that does not suffice gives a coarser picture of the whole contact, and says how far it came.
 Meshes are built each time: `palpate build` keeps them, and answers then come at once.";
 
 /// How the forces of the contacts make one.
@@ -56,12 +60,6 @@ enum PointsArg {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// First shape: built .palp file, mesh file or sample:NAME
-    #[arg(value_name = "A")]
-    a: String,
-    /// Second shape
-    #[arg(value_name = "B")]
-    b: String,
     /// Where B is, seen from A: "x y z qx qy qz qw" or "x y z" [default: as the files have them]
     #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
     pose: Option<String>,
@@ -83,6 +81,20 @@ pub(crate) struct Args {
     /// Which shape's points are looked for in the other: fewer, a, b or both (forces take half of each)
     #[arg(long, value_enum, default_value_t = PointsArg::Fewer, hide_possible_values = true)]
     points_of: PointsArg,
+    /// Test every point instead of asking the tree: the same contacts, slowly
+    #[arg(long)]
+    plain: bool,
+    /// What finding contacts may cost, in each direction: points and balls tested, for example 4000 (the same answer
+    /// each time; 0 finds none), or a time, for example 20us (0us stops at once, with the coarsest points)
+    #[arg(long, value_name = "POINTS|TIME", allow_hyphen_values = true, value_parser = parse::limit, conflicts_with = "plain")]
+    budget: Option<Limit>,
+    /// List the deepest contact of each segment of the surface only: about 15 segments, the tree's nearest level
+    #[arg(long, conflicts_with_all = ["plain", "budget"])]
+    segments: bool,
+    /// List at most N contacts that together push as all do (same force, torque and area), or bullet: the four that
+    /// Bullet keeps, the deepest and those that span the largest area
+    #[arg(long, value_name = "N|bullet", allow_hyphen_values = true, value_parser = choice, conflicts_with = "segments")]
+    reduce: Option<Choice>,
     /// Find the shortest translation that separates the shapes, too: how far B must go, and which way (milliseconds)
     #[arg(long)]
     penetration: bool,
@@ -92,11 +104,8 @@ pub(crate) struct Args {
     /// Picture of both shapes with contacts or the shortest line between them, .png
     #[arg(long, value_name = "FILE", conflicts_with = "poses")]
     picture: Option<PathBuf>,
-    /// Axis of A that is up in pictures: x, y or z [default: z for STL and samples, y otherwise]
-    #[arg(long, value_enum, hide_possible_values = true)]
-    up: Option<Up>,
     #[command(flatten)]
-    build: BuildArgs,
+    pair: PairArgs,
 }
 
 /// A stiffness: finite and not negative.
@@ -104,6 +113,18 @@ fn stiffness(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(k) if k >= 0.0 && k.is_finite() => Ok(k),
         _ => Err("not a stiffness; write a number of 0 or more, for example 1e9".into()),
+    }
+}
+
+/// Which contacts to list: a number of 1 or more, or `bullet`.
+fn choice(text: &str) -> Result<Choice, String> {
+    match (text.trim(), text.trim().parse::<usize>()) {
+        ("bullet", _) => Ok(Choice::Bullet),
+        (_, Ok(n)) if n > 0 => Ok(Choice::Reduce(n)),
+        _ => {
+            Err("not a number of contacts; write 1 or more, for example 8, or bullet for Bullet's four"
+                .into())
+        }
     }
 }
 
@@ -124,39 +145,35 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         drop(files::Temporary::beside(path)?);
     }
     let reporter = Reporter::new(global.quiet || global.json);
-    let mut pair = Pair::load(&args.a, &args.b, &args.build, &reporter)?;
-    if let Some(up) = args.up {
-        pair.a.up = up.axis();
-    }
+    let pair = args.pair.load(&reporter)?;
     let single = args.poses.is_none();
     let question = args.question(single);
-    let answers = palpate::par::with_threads(args.build.threads, || {
+    let answers = palpate::par::with_threads(args.pair.build.threads, || {
         if single {
             // Once before: the first query grows its memory.
             let mut query = Query::new();
             let _ = pair.ask(&mut query, &poses[0], &question);
-            vec![pair.ask(&mut query, &poses[0], &question)]
+            vec![Some(pair.ask(&mut query, &poses[0], &question))]
         } else {
             reporter.stage("ask", poses.len() as u64);
             batch(&poses, |query, pose| {
                 reporter.advance(1);
-                pair.ask(query, pose, &question)
+                // After Ctrl-C the rest is not worth waiting for; `check` below ends the command.
+                (!reporter.cancelled()).then(|| pair.ask(query, pose, &question))
             })
         }
     });
     reporter.check()?;
+    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
     let mut warnings = pair.warnings();
-    if noted > 0 {
-        warnings.push(match single {
-            true => "the quaternion was not of length 1 and was made so".to_owned(),
-            false => format!("{noted} quaternions were not of length 1 and were made so"),
-        });
-    }
+    warnings.extend(question.warnings());
+    warnings.extend(not_unit(noted));
     if let Some(path) = &args.picture {
         reporter.stage("picture", 0);
-        let image = palpate::par::with_threads(args.build.threads, || {
+        let image = palpate::par::with_threads(args.pair.build.threads, || {
             picture::pair(&pair, &poses[0], &answers[0], picture::SIZE)
         });
+        reporter.check()?;
         files::write(path, |out| Ok(out.write_all(&png::encode(&image)?)?))?;
     }
     reporter.finish();
@@ -175,7 +192,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     json["shapes"] = pair.json();
     json["warnings"] = json!(warnings);
     json["picture"] = json!(args.picture.as_ref().map(|p| p.display().to_string()));
-    let mut text = if single { args.told(&pair, &poses[0], &answers[0]) } else { table(&pair, &answers) };
+    let mut text = match single {
+        true => tell::one(&pair, &poses[0], &question, &answers[0]),
+        false => tell::many(&pair, &answers),
+    };
     for warning in &warnings {
         let _ = writeln!(text, "! {warning}");
     }
@@ -183,36 +203,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         let _ = writeln!(text, "picture: {}", path.display());
     }
     Ok(Outcome::new(text, json))
-}
-
-/// The poses of a file and how many quaternions were not unit.
-///
-/// # Errors
-/// Names file, line and column.
-pub(crate) fn read_poses(path: &std::path::Path) -> Result<(Vec<Pose>, usize)> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    parse::poses(&text, &path.display().to_string())
-}
-
-/// A place in one unit: `(1.2, 0, -3) mm`.
-pub(crate) fn place(p: DVec3) -> String {
-    let largest = p.abs().max_element();
-    let (unit, scale) = match largest {
-        x if x >= 1.0 => ("m", 1.0),
-        x if x >= 1e-3 => ("mm", 1e-3),
-        x if x > 0.0 => ("µm", 1e-6),
-        _ => ("m", 1.0),
-    };
-    // Rounding errors are no coordinates.
-    let digits = p.to_array().map(|x| units::number(if x.abs() < 1e-6 * largest { 0.0 } else { x / scale }));
-    format!("({}) {unit}", digits.join(", "))
-}
-
-/// A direction or a vector without unit.
-fn vector(v: DVec3) -> String {
-    let largest = v.abs().max_element();
-    let digits = v.to_array().map(|x| units::number(if x.abs() < 1e-4 * largest { 0.0 } else { x }));
-    format!("({})", digits.join(", "))
 }
 
 impl Args {
@@ -229,132 +219,24 @@ impl Args {
             ..ForceParams::new(k)
         });
         let roles = match self.points_of {
-            PointsArg::Fewer => Some(Roles::Fewer),
-            PointsArg::A => Some(Roles::PointsOfA),
-            PointsArg::B => Some(Roles::PointsOfB),
-            PointsArg::Both => None,
+            PointsArg::Fewer | PointsArg::Both => Roles::Fewer,
+            PointsArg::A => Roles::PointsOfA,
+            PointsArg::B => Roles::PointsOfB,
+        };
+        let method = match self.budget {
+            Some(limit) => Method::Budget(limit),
+            None if self.plain => Method::Plain,
+            None => Method::Tree,
         };
         Question {
             margin: self.margin,
             roles,
+            both: self.points_of == PointsArg::Both,
+            method,
+            choice: self.reduce.or(self.segments.then_some(Choice::Segments)),
             force,
             penetration: self.penetration,
             keep_contacts: single || self.contacts,
         }
     }
-
-    /// The answer for people.
-    fn told(&self, pair: &Pair, pose: &Pose, answer: &Answer) -> String {
-        let (a, b, d) = (&pair.a.title, &pair.b.title, &answer.distance);
-        let row = |name: &str, value: String| (name.to_owned(), value);
-        let mut text = format!("{a} (A) and {b} (B), B at {}", place(pose.translation));
-        let angle = 2.0 * pose.rotation.w.abs().clamp(0.0, 1.0).acos();
-        if angle > 1e-9 {
-            let _ = write!(text, ", turned by {}°", units::number(angle.to_degrees()));
-        }
-        text += ": ";
-        let mut out = Vec::new();
-        if d.distance.is_infinite() {
-            text += "no answer, one of them has no points\n";
-        } else if answer.intersects {
-            let _ = writeln!(text, "they overlap");
-            let most = units::length(answer.depth() + d.bound);
-            out.push(row("depth", format!("{}, at most {most}", units::length(answer.depth()))));
-            out.push(row("deepest at", format!("{} in A's frame", place(d.witness_b))));
-        } else {
-            let _ = writeln!(text, "they are apart");
-            let least = (d.distance - d.bound).max(0.0);
-            out.push(row(
-                "distance",
-                format!("{}, at least {}", units::length(d.distance), units::length(least)),
-            ));
-            out.push(row("from A at", place(d.witness_a)));
-            out.push(row("to B at", place(d.witness_b)));
-            if least == 0.0 && d.distance > 0.0 {
-                let finer = crate::pair::option(0.6 * d.distance);
-                out.push(row("", format!("touching is not excluded; --spacing {finer} or less would tell")));
-            }
-        }
-        for list in &answer.lists {
-            let (points, other) = if list.of_a { ("A", "B") } else { ("B", "A") };
-            let outside = if self.margin > 0.0 {
-                format!(" or within {} of it", units::length(self.margin))
-            } else {
-                String::new()
-            };
-            let mut said =
-                format!("{} points of {points} in {other}{outside}", units::count(list.count as u64));
-            if list.deepest < 0.0 {
-                let _ = write!(said, ", the deepest {} by the field", units::length(-list.deepest));
-            }
-            out.push(row("contacts", said));
-        }
-        if answer.contact_area > 0.0 {
-            out.push(row("surface in contact", units::area(answer.contact_area)));
-            out.push(row("B is pushed along", vector(answer.push.normalize_or_zero())));
-        } else if answer.intersects {
-            let hint = "none of those points: the shapes overlap the other way round; try --points-of both";
-            out.push(row("", hint.to_owned()));
-        }
-        if let Some(force) = &answer.force {
-            let f = force.wrench.force;
-            out.push(row("force on B", format!("{} N = {} N", vector(f), units::number(f.length()))));
-            out.push(row("torque on B", format!("{} N m about B's origin", vector(force.wrench.torque))));
-        } else if answer.intersects {
-            out.push(row("force", "not asked for: --stiffness 1e9 gives it (N/m³)".to_owned()));
-        }
-        let seconds = |micros: f64| units::seconds(1e-6 * micros);
-        if let (Some(p), Some(micros)) = (&answer.penetration, answer.micros_penetration) {
-            let text = if p.overlapping {
-                format!(
-                    "{} along {} parts them, {} certainly (found in {})",
-                    units::length(p.depth),
-                    vector(p.direction),
-                    units::length(p.depth + p.bound),
-                    seconds(micros)
-                )
-            } else {
-                "none needed".to_owned()
-            };
-            out.push(row("shortest way out", text));
-        }
-        out.push(row(
-            "asked in",
-            format!(
-                "{} (distance {}, contacts {})",
-                seconds(answer.micros),
-                seconds(answer.micros_distance),
-                seconds(answer.micros_contacts)
-            ),
-        ));
-        text + &rows(&out)
-    }
-}
-
-/// One line a pose.
-fn table(pair: &Pair, answers: &[Answer]) -> String {
-    let mut text = format!("{} (A) and {} (B)\n", pair.a.title, pair.b.title);
-    let forces = answers.iter().any(|a| a.force.is_some());
-    let head = if forces { "  force on B [N]" } else { "" };
-    let _ = writeln!(text, "  pose     distance        bound  contacts{head}");
-    for (i, answer) in answers.iter().enumerate() {
-        let force = answer.force.map_or(String::new(), |f| format!("  {}", vector(f.wrench.force)));
-        let _ = writeln!(
-            text,
-            "  {:>4} {:>12} {:>12} {:>9}{force}",
-            i + 1,
-            units::length(answer.distance.distance),
-            units::length(answer.distance.bound),
-            units::count(answer.contact_count as u64)
-        );
-    }
-    let touching = answers.iter().filter(|a| a.intersects).count();
-    let mean = answers.iter().map(|a| a.micros).sum::<f64>() / answers.len().max(1) as f64;
-    let _ = writeln!(
-        text,
-        "  {touching} of {} poses overlap; {} a pose",
-        answers.len(),
-        units::seconds(1e-6 * mean)
-    );
-    text
 }
