@@ -21,6 +21,7 @@ pub mod iso;
 pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
+mod overlap;
 pub mod paper_modes;
 pub(crate) mod read;
 mod row_search;
