@@ -232,7 +232,7 @@ impl<L: Lanes> Moving<L> {
         let v = corners_of::<L>(block);
         let mut gap = zero;
         for axis in 0..3 {
-            let (a, b, c) = (v[0][axis], v[1][axis], v[2][axis]);
+            let (a, b, c) = (L::load(&block[axis]), L::load(&block[axis + 3]), L::load(&block[axis + 6]));
             gap = gap.max(a.min(b).min(c).sub(self.range[axis + 3]));
             gap = gap.max(self.range[axis].sub(a.max(b).max(c)));
         }

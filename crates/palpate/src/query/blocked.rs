@@ -1,5 +1,9 @@
 //! For which lengths of a straight motion two triangles share a point.
 //!
+//! Based on: Gottschalk, Lin and Manocha, OBBTree: a hierarchical structure for rapid interference detection, 1996
+//! [gottschalk96] (separating axes).
+//! Differs: of triangles, one of which moves.
+//!
 //! Two triangles are apart exactly if their shadows on a line are, for one of a few lines: along their normals, along the cross
 //! products of their edges and, in a common plane, across their edges. When one of them moves, each line gives a range of lengths for
 //! which the shadows meet; what all ranges share is the answer. A line that rounding has turned only makes the answer longer, as

@@ -143,7 +143,7 @@ impl<'a> Parting<'a> {
         parting.memory.pockets.clear();
         parting.memory.ways.clear();
         parting.memory.found.clear();
-        parting.memory.sweep.forget();
+        parting.sweep.begin(&mut parting.memory.sweep);
         parting
     }
 
@@ -426,6 +426,14 @@ impl<'a> Parting<'a> {
     /// The direction in which an inside point of a pose not moved leaves soonest.
     pub(super) fn way_out(&self, inside: Inside) -> DVec3 {
         self.outward(self.point(inside.side, inside.point), DVec3::ZERO)
+    }
+
+    /// The direction from what is nearest of A to what is nearest of B; zero where that says nothing.
+    pub(super) fn away(&mut self) -> DVec3 {
+        let stats = self.query.stats;
+        let direction = self.query.distance(self.a, self.b, &self.pose).direction();
+        self.query.stats = stats;
+        direction
     }
 
     /// Up to three directions of kept points that touch after a translation, the deepest first: at most `reach` outside, and each

@@ -164,6 +164,9 @@ impl Query {
         if deepest.is_some() || parting.coinciding(DVec3::ZERO) || parting.meets() {
             let cores = parting.depth_of_cores();
             let (mut way_out, mut least, mut lower) = (DVec3::ZERO, cores, cores);
+            if deepest.is_none() {
+                way_out = parting.away();
+            }
             if let Some(inside) = deepest {
                 let depth = f64::from(-inside.distance);
                 parting.keep_point(inside);

@@ -19,14 +19,18 @@ const ALIKE: f64 = 0.94;
 const POCKETS: usize = 24;
 /// Ways that are settled by triangles, at most, before the best is turned.
 const SETTLED: usize = 24;
-/// How much farther than by points a way may be at first, besides the slack [spacings].
-const BEYOND: f64 = 1.0;
+/// How much farther than by points a way may be at first, besides the slack [smaller voxel].
+const BEYOND: f64 = 2.0;
+/// Directions besides those spread over the sphere, at most: what lists need.
+const MORE: usize = 64;
 /// A refinement counts if it makes the way shorter by this part [1].
 const GAIN: f64 = 2e-4;
 /// Angles by which a way is turned, largest and smallest [rad].
 const TURNS: (f64, f64) = (0.12, 0.015);
 /// The same for a way that was settled.
 const LAST_TURNS: (f64, f64) = (0.06, 0.004);
+/// The largest of a way where no point is inside [rad].
+const TURNS_AT_TOUCH: f64 = 0.6;
 
 impl Parting<'_> {
     /// The way along one direction, settled.
@@ -43,6 +47,11 @@ impl Parting<'_> {
         apart(self.pose.point(cb) - ca, direction, ra + rb)
     }
 
+    /// The smaller voxel [m].
+    fn voxel(&self) -> f64 {
+        self.a.field.lattice().voxel.min(self.b.field.lattice().voxel)
+    }
+
     /// Whether the shapes share a point as they are.
     pub(super) fn meets(&mut self) -> bool {
         self.sweep.meets(&mut self.memory.sweep, DVec3::X, 0.0)
@@ -57,6 +66,11 @@ impl Parting<'_> {
 
     /// The shortest way over all directions. `way_out` is a guess, `lower` what any way has at least [m].
     pub(super) fn shortest(&mut self, way_out: DVec3, lower: f64, directions: usize) -> Way {
+        let m = &mut self.memory;
+        for list in [&mut m.ways, &mut m.found] {
+            list.reserve(directions + MORE);
+        }
+        m.pockets.reserve(directions + MORE);
         let between = self.pose.point(self.b.aabb().centre()) - self.a.aabb().centre();
         let mut first = between.normalize_or(DVec3::X);
         if way_out != DVec3::ZERO {
@@ -132,32 +146,28 @@ impl Parting<'_> {
     /// The shortest of the ways found, by triangles.
     fn settle_best(&mut self, lower: f64) -> Way {
         self.memory.found.sort_unstable_by(|a, b| a.length.total_cmp(&b.length));
-        let mut best: Option<Way> = None;
-        // First those that need not go far beyond what their points say.
-        let shortest = self.memory.found.first().map_or(0.0, |w| w.length);
-        let spacing = self.a.tree.shell.spacing.max(self.b.tree.shell.spacing);
-        let mut most = SLACK * shortest + BEYOND * spacing;
-        while best.is_none() {
+        let shortest = self.memory.found.first().copied().unwrap_or(Way { direction: DVec3::X, length: 0.0 });
+        // There the balls around the shapes are apart.
+        let apart = Way { length: self.most(shortest.direction), ..shortest };
+        // First those that need not go far beyond what their points say, as beyond there may be much in the way.
+        let mut most = SLACK * shortest.length + BEYOND * self.voxel();
+        let mut settled = None;
+        while settled.is_none() && most < apart.length {
             for i in 0..self.memory.found.len().min(SETTLED) {
                 let Way { direction, length } = self.memory.found[i];
-                let limit = best.map_or(most, |b| b.length * (1.0 - GAIN));
+                let limit = settled.map_or(most, |w: Way| w.length * (1.0 - GAIN));
                 if length >= limit {
                     break;
                 }
                 if let Some(length) = self.settle(direction, length, limit) {
-                    best = Some(Way { direction, length });
+                    settled = Some(Way { direction, length });
                 }
-            }
-            let last = self.memory.found.first().map_or(Way { direction: DVec3::X, length: 0.0 }, |w| *w);
-            let apart = self.most(last.direction);
-            if most > apart {
-                // There the balls around the shapes are apart.
-                best = best.or(Some(Way { direction: last.direction, length: apart }));
             }
             most *= 2.0;
         }
-        let mut way = best.unwrap_or(Way { direction: DVec3::X, length: self.most(DVec3::X) });
-        let mut angle = LAST_TURNS.0;
+        let mut way = settled.unwrap_or(apart);
+        // Where points say nothing any direction may be the best.
+        let mut angle = if shortest.length > 0.0 { LAST_TURNS.0 } else { TURNS_AT_TOUCH };
         self.settling = true;
         while angle > LAST_TURNS.1 {
             if !self.turn(&mut way, lower, angle) {

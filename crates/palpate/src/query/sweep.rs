@@ -12,8 +12,8 @@ use glam::{DMat3, DVec3, Vec3};
 
 /// Gap that counts as none [size of the shapes and their distance]: well above all rounding.
 const SLACK: f64 = 1e-10;
-/// Length looked at in one walk, at first [spacings of points]; doubled after each. Larger: more pairs to test. Smaller: more walks.
-const WINDOW: f64 = 0.1;
+/// Length looked at in one walk, at first [smaller voxel]; doubled after each. Larger: more pairs to test. Smaller: more walks.
+const WINDOW: f64 = 0.2;
 /// Largest length of one walk [the first].
 const WIDEST: f64 = 8.0;
 /// Most walks for one length: what is not free then counts as blocked.
@@ -23,6 +23,12 @@ const REMEMBERED: usize = 24;
 /// Ranges that wait for those before them; where there are more, a shorter length is looked at.
 const PENDING: usize = 2048;
 
+/// Radius from which on a triangle is tested in pieces [voxels of the other's field], if there are more than so many others.
+const LONG: f64 = 4.0;
+const FEW: usize = 24;
+/// What [`Sweep::near`] skips.
+const NO_BALL: (DVec3, f64) = (DVec3::ZERO, -1.0);
+
 /// Memory of sweeps, kept with the query.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -31,13 +37,6 @@ pub(super) struct Memory {
     pending: Vec<(f64, f64)>,
     /// Triangles of the walked shape and of the other, the latest first.
     remembered: Vec<(u32, u32)>,
-}
-
-impl Memory {
-    /// Before another pair or pose: answers do not depend on what was asked before.
-    pub(super) fn forget(&mut self) {
-        self.remembered.clear();
-    }
 }
 
 /// Two shapes in a pose.
@@ -83,8 +82,19 @@ impl<'a> Sweep<'a> {
             voxels: [unit, voxel],
             offset: to - other.field.lattice().origin,
             slack: SLACK * (size(a) + size(b) + pose.translation.length()),
-            window: WINDOW * a.tree.shell.spacing.min(b.tree.shell.spacing),
+            window: WINDOW * a.field.lattice().voxel.min(b.field.lattice().voxel),
         }
+    }
+
+    /// Makes room, and forgets what another pair or pose left: answers do not depend on what was asked before.
+    pub(super) fn begin(&self, memory: &mut Memory) {
+        memory.remembered.clear();
+        memory.remembered.reserve(REMEMBERED);
+        memory.pending.reserve(PENDING);
+        memory.near.clear();
+        memory.near.reserve(self.other.exact.triangle_count());
+        memory.stack.clear();
+        memory.stack.reserve(LANES * (self.walked.exact.top() + 1));
     }
 
     /// Gap that counts as none [m].
@@ -229,32 +239,55 @@ impl<'a> Sweep<'a> {
     fn block(&self, memory: &mut Memory, block: usize, part: &mut Part) -> bool {
         let range = self.walked.exact.triangles_of(block);
         let mut triangles = [[DVec3::ZERO; 3]; LANES];
-        let mut balls = [(DVec3::ZERO, -1.0); LANES];
+        let mut balls = [NO_BALL; LANES];
         for (i, t) in range.clone().enumerate() {
             triangles[i] = self.placed(t);
-            let [a, b, c] = triangles[i];
-            let centre = (a + b + c) / 3.0;
-            let furthest = [a, b, c].map(|p| (p - centre).length_squared());
-            balls[i] = (centre, furthest[0].max(furthest[1]).max(furthest[2]).sqrt());
+            balls[i] = around(&triangles[i]);
         }
         let mut near = self.near(&balls, part);
         while near != 0 {
             let lane = near.trailing_zeros() as usize;
             near &= near - 1;
-            let placed = &triangles[lane];
-            let (from, to) = (part.way * part.covered, part.way * part.end);
-            let mut found = core::mem::take(&mut memory.near);
-            found.clear();
-            self.other.exact.in_the_way(placed.map(|p| p + from), to - from, &mut found);
-            for u in &found {
-                self.offer(memory, placed, ((range.start + lane) as u32, *u), part);
+            let (t, radius) = ((range.start + lane) as u32, balls[lane].1);
+            // A long one is near to little of the other: where much is in its way, only the pieces that are near are tested.
+            let most = if radius <= LONG { usize::MAX } else { FEW };
+            if !self.triangle(memory, &triangles[lane], t, most, part) {
+                let pieces = split(&triangles[lane]);
+                let mut near = self.near(&pieces.each_ref().map(around), part);
+                while near != 0 {
+                    let piece = &pieces[near.trailing_zeros() as usize];
+                    self.triangle(memory, piece, t, usize::MAX, part);
+                    near &= near - 1;
+                }
             }
-            memory.near = found;
             if part.met && part.covered >= part.end {
                 return true;
             }
         }
         false
+    }
+
+    /// Tests triangle `t`, or a piece of it, unless more than `most` may be in its way.
+    fn triangle(
+        &self,
+        memory: &mut Memory,
+        placed: &[DVec3; 3],
+        t: u32,
+        most: usize,
+        part: &mut Part,
+    ) -> bool {
+        let (from, to) = (part.way * part.covered, part.way * part.end);
+        let mut found = core::mem::take(&mut memory.near);
+        found.clear();
+        self.other.exact.in_the_way(placed.map(|p| p + from), to - from, &mut found);
+        let few = found.len() <= most;
+        if few {
+            for u in &found {
+                self.offer(memory, placed, (t, *u), part);
+            }
+        }
+        memory.near = found;
+        few
     }
 
     /// Takes one pair into account.
@@ -298,3 +331,39 @@ impl<'a> Sweep<'a> {
         deepest
     }
 }
+
+/// A ball around a triangle.
+fn around(triangle: &[DVec3; 3]) -> (DVec3, f64) {
+    let [a, b, c] = *triangle;
+    let centre = (a + b + c) / 3.0;
+    let [x, y, z] = triangle.map(|p| (p - centre).length_squared());
+    (centre, x.max(y).max(z).sqrt())
+}
+
+/// Eight triangles that make up one: halved across the longest edge, three times.
+fn split(triangle: &[DVec3; 3]) -> [[DVec3; 3]; LANES] {
+    let mut out = [*triangle; LANES];
+    let mut count = 1;
+    while count < LANES {
+        for i in 0..count {
+            let t = out[i];
+            let longest = [0, 1, 2].map(|e| (t[(e + 1) % 3] - t[e]).length_squared());
+            let e = if longest[0] >= longest[1].max(longest[2]) {
+                0
+            } else if longest[1] >= longest[2] {
+                1
+            } else {
+                2
+            };
+            let (from, to, top) = (t[e], t[(e + 1) % 3], t[(e + 2) % 3]);
+            let middle = 0.5 * (from + to);
+            (out[i], out[count + i]) = ([from, middle, top], [middle, to, top]);
+        }
+        count *= 2;
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;
