@@ -6,7 +6,7 @@ mod common;
 use common::pairs::{anywhere, nudged, plain_shape};
 use palpate::force::{self, ContactState, ForceParams, FrictionParams, LimitState, Limits, Twist};
 use palpate::mesh::samples;
-use palpate::query::{Budget, QueryParams, Roles};
+use palpate::query::{Budget, PenetrationParams, QueryParams, Roles};
 use palpate::reduce::{Reducer, four};
 use palpate::{Contacts, Pose, Query};
 use palpate_lab::oracle::Random;
@@ -128,4 +128,25 @@ fn ten_thousand_queries_allocate_nothing() {
     println!("{steps} steps: {} allocations; {counts:?}", after - before);
     assert_eq!(after, before);
     assert!(counts.iter().all(|c| *c > steps / 10), "{counts:?}");
+}
+
+/// Ways apart, after a few others.
+#[test]
+fn ways_apart_allocate_nothing() {
+    let a = plain_shape(samples::torus_knot(2, 3, 0.06, 0.025, 0.012, 200, 16), 60);
+    let b = plain_shape(samples::bumpy_sphere(0.05, 0.005, 12, 4, 1), 50);
+    let (mut query, mut random, mut overlaps) = (Query::new(), Random::new(SEED), 0);
+    let params = PenetrationParams::default();
+    for _ in 0..50 {
+        query.penetration(&a, &b, &anywhere(&a, &b, &mut random), &params);
+    }
+    let before = allocations();
+    for _ in 0..200 {
+        let pose = anywhere(&a, &b, &mut random);
+        overlaps += usize::from(query.penetration(&a, &b, &pose, &params).overlapping);
+        query.penetration_along(&a, &b, &pose, random.in_ball(), &params);
+    }
+    println!("{} allocations, {overlaps} overlap", allocations() - before);
+    assert_eq!(allocations(), before);
+    assert!(overlaps > 40, "{overlaps}");
 }

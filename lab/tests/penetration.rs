@@ -8,10 +8,12 @@ use glam::{DQuat, DVec3};
 use palpate::mesh::{CapParams, RawMesh, Topology, cap_holes, samples};
 use palpate::query::{Penetration, PenetrationParams};
 use palpate::{Mesh, Pose, Query, Shape};
+use palpate_lab::bench::cpu_time::thread_time;
 use palpate_lab::oracle::{PairOracle, Random};
-use std::time::Instant;
 
 const SEED: u64 = 0x9e57_0003;
+/// How much longer than the best of 500 directions an answer may be [1].
+const LONGER: f64 = 1.05;
 
 /// A cuboid whose faces have `n` by `n` squares of two triangles each.
 fn tessellated(extents: DVec3, n: usize) -> RawMesh {
@@ -120,31 +122,31 @@ fn a_shape_inside_another_leaves_whichever_has_more_points() {
             assert!(query.intersects(a, b, &pose));
             let out = query.penetration(a, b, &pose, &Default::default());
             println!("swapped {swapped}: {out:?}");
-            assert!(
-                (out.depth - exact).abs() <= out.bound && out.depth <= exact + 0.3 * box_voxel,
-                "{out:?}"
-            );
+            // The ball's triangles are within it: 0.6 % of its radius less, at most.
+            assert!((-0.006 * 0.05..=out.bound).contains(&(out.depth - exact)), "{out:?}");
             assert_free(pair, &pose, &out, "inside");
         }
     }
 }
 
-/// An answer, and the best of three times [ms].
+/// An answer, and the best of three times of this thread [ms].
 fn timed<R>(mut ask: impl FnMut() -> R) -> (R, f64) {
-    let mut best = f64::INFINITY;
-    for _ in 0..2 {
-        let start = Instant::now();
-        ask();
-        best = best.min(start.elapsed().as_secs_f64() * 1e3);
+    let (mut best, mut tries) = (f64::INFINITY, 0);
+    loop {
+        let start = thread_time();
+        let answer = ask();
+        let time = (thread_time() - start).as_secs_f64() * 1e3;
+        best = best.min(time);
+        tries += 1;
+        if tries == 3 {
+            return (answer, best);
+        }
     }
-    let start = Instant::now();
-    let answer = ask();
-    (answer, best.min(start.elapsed().as_secs_f64() * 1e3))
 }
 
 /// Overlapping pairs of models in random poses: from a first touch to coincident middles.
-fn pairs(models: &[Model], count: usize) -> Vec<(usize, usize, PairOracle, Pose)> {
-    let mut random = Random::new(SEED);
+fn pairs(models: &[Model], count: usize, seed: u64) -> Vec<(usize, usize, PairOracle, Pose)> {
+    let mut random = Random::new(seed);
     let mut out = Vec::new();
     while out.len() < count {
         let (i, j) = (random.below(models.len()), random.below(models.len()));
@@ -190,22 +192,19 @@ fn true_length(pair: &PairOracle, pose: &Pose, out: &Penetration) -> f64 {
     high
 }
 
-/// Parts pairs, and compares with the best of 500 directions, both in truth: at most `over` pairs may be more than 5 % longer,
-/// none more than 10 %.
-fn compare(models: &[Model], count: usize, over: usize) {
-    println!("seed {SEED:#x}");
+/// Parts pairs, and compares with the best of 500 directions: how much longer the worst is [1].
+fn compare(models: &[Model], count: usize, seed: u64) -> f64 {
+    println!("seed {seed:#x}");
     let mut query = Query::new();
     let params = PenetrationParams::default();
     let (mut ratios, mut bounds, mut times, mut long) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    for (i, j, pair, pose) in pairs(models, count) {
+    for (i, j, pair, pose) in pairs(models, count, seed) {
         let (a, b) = (&models[i].shape, &models[j].shape);
         let what = format!("{} {} {pose:?}", models[i].name, models[j].name);
         let (out, time) = timed(|| query.penetration(a, b, &pose, &params));
         times.push(time);
         assert_free(&pair, &pose, &out, &what);
-        if !out.overlapping {
-            continue;
-        }
+        assert!(out.overlapping, "{what}: {out:?}");
         assert!(
             out.lower
                 <= out.depth + 1e-9 + a.field().report().error_bound_far + b.field().report().error_bound_far,
@@ -268,44 +267,62 @@ fn compare(models: &[Model], count: usize, over: usize) {
         of(&times, 0.5),
         of(&times, 1.0)
     );
-    assert!(
-        ratios.len() * 10 >= count * 9,
-        "only {} of {count} pairs overlap as the points see it",
-        ratios.len()
-    );
+    assert_eq!(ratios.len(), count);
     assert!(long >= count, "{long}");
-    assert!(ratios.iter().filter(|r| **r > 1.05).count() <= over && of(&ratios, 1.0) <= 1.1, "{ratios:?}");
-    assert!(of(&bounds, 0.5) <= 1.6, "{bounds:?}");
+    assert!(of(&bounds, 1.0) <= 1e-6, "{bounds:?}");
+    of(&ratios, 1.0)
 }
 
-#[test]
-fn fifty_pairs_of_samples_are_parted_by_short_ways() {
+fn sample_models() -> Vec<Model> {
     let names = ["gear", "torus", "bolt", "bumpy-sphere", "cuboid", "hole", "peg", "torus-knot", "terrain"];
-    let models: Vec<Model> = names.iter().map(|n| build(n, sample(n), 96)).collect();
-    compare(&models, 50, 0);
+    names.iter().map(|n| build(n, sample(n), 96)).collect()
 }
 
-#[test]
-fn fifty_pairs_of_scans_are_parted_by_short_ways() {
-    let mut models = Vec::new();
-    for (name, file) in [
+/// None where a file is not there.
+fn scans() -> Option<Vec<Model>> {
+    let files = [
         ("bunny", "bunny.obj"),
         ("cow", "cow.obj"),
         ("teapot", "teapot.obj"),
         ("horse", "horse.ply"),
         ("fandisk", "fandisk.obj"),
-    ] {
-        let Some(mesh) = model(file) else { return };
+    ];
+    let scan = |(name, file)| {
+        let mesh = model(file)?;
         // To one size: the files are in different units.
         let scale = 0.15 / mesh.aabb().extent().max_element();
         let raw = RawMesh {
             positions: mesh.positions().iter().map(|p| *p * scale).collect(),
             triangles: mesh.triangles().to_vec(),
         };
-        models.push(build(name, repaired(raw), 128));
+        Some(build(name, repaired(raw), 128))
+    };
+    files.into_iter().map(scan).collect()
+}
+
+#[test]
+fn fifty_pairs_of_samples_are_parted_by_short_ways() {
+    assert!(compare(&sample_models(), 50, SEED) <= LONGER);
+}
+
+#[test]
+fn fifty_pairs_of_scans_are_parted_by_short_ways() {
+    let Some(models) = scans() else { return };
+    assert!(compare(&models, 50, SEED) <= LONGER);
+}
+
+#[test]
+#[ignore = "minutes: the same with other pairs"]
+fn more_pairs_are_parted_by_short_ways() {
+    let (samples, scans) = (sample_models(), scans());
+    let mut worst: f64 = 0.0;
+    for seed in (1..=4).map(|i| SEED + 0x1111 * i) {
+        worst = worst.max(compare(&samples, 50, seed));
+        if let Some(scans) = &scans {
+            worst = worst.max(compare(scans, 50, seed));
+        }
     }
-    // One pair may miss: teapot and cow were found 6 % longer than the best sampled direction.
-    compare(&models, 50, 1);
+    assert!(worst <= LONGER, "{worst}");
 }
 
 #[test]

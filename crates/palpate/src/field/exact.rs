@@ -5,11 +5,13 @@
 
 use super::build::prepare;
 use super::bvh::{Bvh, Precise};
+use super::overlap::Extremes;
 use super::surface::Surface;
 use super::{FieldError, FieldParams, Lattice};
 use crate::mesh::Mesh;
 use crate::par;
 use glam::DVec3;
+use std::sync::OnceLock;
 
 /// Absolute part of what rounding leaves in doubt, with coordinates up to [`COORDINATES`] [voxels]. Larger: more triangles
 /// are measured twice. Smaller: the plane of a thin triangle, in f32, can exclude the winner.
@@ -36,19 +38,21 @@ pub struct Closest {
 #[derive(Debug)]
 pub struct Exact {
     /// Place of the grid the triangles are kept in [m], and its unit.
-    origin: DVec3,
-    voxel: f64,
+    pub(super) origin: DVec3,
+    pub(super) voxel: f64,
     /// Vertices [voxels] and triangles in the order of the tree.
-    positions: Vec<DVec3>,
-    triangles: Vec<[u32; 3]>,
+    pub(super) positions: Vec<DVec3>,
+    pub(super) triangles: Vec<[u32; 3]>,
     /// The mesh's own number of each triangle, and the way back.
     original: Vec<u32>,
     place: Vec<u32>,
-    bvh: Bvh,
+    pub(super) bvh: Bvh,
     /// Middle and half diagonal of the box of all vertices [voxels].
-    middle: DVec3,
-    radius: f64,
-    slack: f64,
+    pub(super) middle: DVec3,
+    pub(super) radius: f64,
+    pub(super) slack: f64,
+    /// Of connected pieces: `overlap.rs`.
+    pub(super) pieces: OnceLock<Vec<Extremes>>,
 }
 
 impl Exact {
@@ -77,7 +81,19 @@ impl Exact {
         let largest = low.abs().max(high.abs()).max_element();
         let slack = SLACK * (largest / COORDINATES).max(1.0);
         let (middle, radius) = (0.5 * (low + high), 0.5 * (high - low).length());
-        Self { origin, voxel, positions, triangles, original, place, bvh, middle, radius, slack }
+        Self {
+            origin,
+            voxel,
+            positions,
+            triangles,
+            original,
+            place,
+            bvh,
+            middle,
+            radius,
+            slack,
+            pieces: OnceLock::new(),
+        }
     }
 
     /// The point of the surface closest to `p`, in the shape's frame [m]. `guess`, a triangle by the mesh's number, makes the

@@ -21,6 +21,7 @@ pub mod iso;
 pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
+mod overlap;
 mod pack;
 pub(crate) mod packed;
 pub mod paper_modes;

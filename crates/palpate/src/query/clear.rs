@@ -1,12 +1,10 @@
-//! Whether two shapes certainly share no point, and how far their surfaces certainly are from each other.
+//! How far the points of a shape certainly are from another's surface.
 //!
 //! Every point of a surface is within the coverage radius of one of its points. So if the points of one shape are farther than
-//! that from the other surface, the surfaces do not meet; then only a part wholly inside the other is left, and its points
-//! say so.
+//! that from the other surface, the surfaces do not meet.
 
+use super::Query;
 use super::least::Open;
-use super::near::{Near, near};
-use super::{Query, Side};
 use crate::math::{Aabb, Pose};
 use crate::shape::Shape;
 use glam::DVec3;
@@ -22,53 +20,6 @@ pub(super) fn finer(a: &Shape, b: &Shape) -> bool {
 }
 
 impl Query {
-    /// 0 if the shapes certainly share no point. Else by how much some point is too near, as far as can be seen: moving B by
-    /// less than this makes nothing certain [m].
-    ///
-    /// Certain up to the sign of the fields, which must be right farther from the surface than their error.
-    pub(super) fn uncertain(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose) -> f64 {
-        let swapped = finer(a, b);
-        let side = Side::new(a, b, a_from_b, swapped);
-        let other = Side::new(a, b, a_from_b, !swapped);
-        let (field, points) = if swapped { (b, a) } else { (a, b) };
-        let (Some(frame), Some(other_frame)) = (&side.frame, &other.frame) else {
-            let ((ca, ra), (cb, rb)) = (ball(&a.aabb()), ball(&b.aabb()));
-            return (ra + rb - (a_from_b.point(cb) - ca).length()).max(0.0);
-        };
-        // Farther than its error from the surface a sample has the right sign.
-        let error = |side: &Side<'_>, rounding: f32| {
-            let r = side.field.report();
-            r.error_bound_band + r.lipschitz.max(1.0) * f64::from(rounding)
-        };
-        let sign = error(&side, frame.rounding);
-        let need = points.tree.shell.radius.max(sign) as f32;
-        let need = need.next_up().max(f32::MIN_POSITIVE);
-        // A point inside, or so near that the other sign is possible: the other way round this excludes parts inside.
-        if let Some((_, f)) = self.least(&side, f32::MIN_POSITIVE, f32::NEG_INFINITY) {
-            return f64::from(need) - f64::from(f);
-        }
-        let outside = (error(&other, other_frame.rounding) as f32).next_up();
-        if let Some((_, f)) = self.least(&other, outside, f32::NEG_INFINITY) {
-            return f64::from(outside) - f64::from(f);
-        }
-        let mut search = Near {
-            frame,
-            tree: side.tree,
-            tolerance: 0.0,
-            best: need,
-            point: None,
-            floor: f32::INFINITY,
-            rivals: Near::NO_RIVALS,
-            doubtful: None,
-            stats: self.stats,
-            stack: &mut self.stack,
-        };
-        near(side.field, &field.far, &mut search);
-        let floor = search.floor;
-        self.stats = search.stats;
-        if floor >= need { 0.0 } else { f64::from(need - floor).max(f64::from(f32::MIN_POSITIVE)) }
-    }
-
     /// The first point found whose distance from the surface of `field` is at most `limit`, measured on the surface; else the
     /// distance no point is nearer than, which is above `limit` [m]. Outside its frame nothing is found.
     ///

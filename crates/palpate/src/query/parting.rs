@@ -6,6 +6,7 @@
 //! search.
 
 use super::inner::{self, Ball, CORES};
+use super::sweep::{self, Sweep};
 use super::{Query, QueryParams, Side};
 use crate::contact::Contacts;
 use crate::field::Field;
@@ -67,6 +68,7 @@ pub(super) struct Memory {
     pub(super) pockets: Vec<(f32, DVec3)>,
     pub(super) ways: Vec<Way>,
     pub(super) found: Vec<Way>,
+    pub(super) sweep: sweep::Memory,
 }
 
 /// One search.
@@ -78,8 +80,10 @@ pub(super) struct Parting<'a> {
     pub(super) pose: Pose,
     /// Points less deep than this count as out [m].
     pub(super) tolerance: f64,
-    /// Points must be so far outside, usually 0 [m].
-    pub(super) margin: f64,
+    /// The same, by triangles.
+    pub(super) sweep: Sweep<'a>,
+    /// Whether ways count only once triangles settled them.
+    pub(super) settling: bool,
     /// The shortest way so far, which was looked at more closely [m].
     pub(super) best: f64,
     /// Directions followed or excluded.
@@ -95,10 +99,27 @@ pub(super) struct Inside {
 }
 
 impl<'a> Parting<'a> {
-    pub(super) fn new(query: &'a mut Query, a: &'a Shape, b: &'a Shape, pose: &Pose, tolerance: f64) -> Self {
+    pub(super) fn new(
+        query: &'a mut Query,
+        sweep: Sweep<'a>,
+        a: &'a Shape,
+        b: &'a Shape,
+        pose: &Pose,
+        tolerance: f64,
+    ) -> Self {
         let memory = core::mem::take(&mut query.parting);
-        let mut parting =
-            Self { query, memory, a, b, pose: *pose, tolerance, margin: 0.0, best: f64::INFINITY, tried: 0 };
+        let mut parting = Self {
+            query,
+            memory,
+            a,
+            b,
+            pose: *pose,
+            tolerance,
+            sweep,
+            settling: false,
+            best: f64::INFINITY,
+            tried: 0,
+        };
         for side in 0..2 {
             let kept = &mut parting.memory.kept[side];
             kept.clear();
@@ -122,16 +143,8 @@ impl<'a> Parting<'a> {
         parting.memory.pockets.clear();
         parting.memory.ways.clear();
         parting.memory.found.clear();
+        parting.sweep.begin(&mut parting.memory.sweep);
         parting
-    }
-
-    /// Begins again with a margin [m].
-    pub(super) fn again(&mut self, margin: f64) {
-        self.margin = margin;
-        self.best = f64::INFINITY;
-        self.memory.pockets.clear();
-        self.memory.ways.clear();
-        self.memory.found.clear();
     }
 
     /// Gives the memory back.
@@ -186,8 +199,8 @@ impl<'a> Parting<'a> {
         let pose = self.moved(translation);
         let first = usize::from(self.a.tree.len() < self.b.tree.len());
         let mut deepest = None;
-        let mut below = (self.margin - self.tolerance) as f32;
-        let stop = (self.margin - enough) as f32;
+        let mut below = -self.tolerance as f32;
+        let stop = -enough as f32;
         for side in [first, 1 - first] {
             let asked = Side::new(self.a, self.b, &pose, side == 1);
             if let Some((point, distance)) = self.query.least(&asked, below, stop) {
@@ -259,7 +272,7 @@ impl<'a> Parting<'a> {
         let from = field.lattice().origin + kept.place.as_dvec3();
         let way = self.shift(kept.side, direction);
         for _ in 0..STEPS {
-            let f = field.sample(from + way * t).distance - f64::from(kept.radius) - self.margin;
+            let f = field.sample(from + way * t).distance - f64::from(kept.radius);
             // Half the tolerance: what follows must not find the same point again by rounding.
             if !(f < -0.5 * self.tolerance && t < limit) {
                 return t;
@@ -343,10 +356,10 @@ impl<'a> Parting<'a> {
     /// The deepest of the kept points after a translation, and its depth [m]; none deeper than the tolerance.
     fn deepest_kept(&mut self, translation: DVec3) -> Option<(Kept, f32)> {
         let mut deepest = None;
-        let mut below = (self.margin - self.tolerance) as f32;
+        let mut below = -self.tolerance as f32;
         for side in 0..2 {
             let shift = self.shift(side, translation).as_vec3();
-            let (field, margin) = (self.field(side), self.margin as f32);
+            let field = self.field(side);
             let m = &mut self.memory;
             m.moved.clear();
             m.moved.extend(m.kept[side].iter().map(|k| k.place + shift));
@@ -357,7 +370,7 @@ impl<'a> Parting<'a> {
                 let d = *v - k.radius;
                 if d < below {
                     below = d;
-                    deepest = Some((*k, margin - d));
+                    deepest = Some((*k, -d));
                 }
             }
         }
@@ -388,7 +401,7 @@ impl<'a> Parting<'a> {
             }
             let Some(inside) = self.deepest(direction * t, ENOUGH * self.tolerance) else {
                 // A new best is looked at more closely: no surface point inside is not enough where surfaces coincide.
-                if self.margin == 0.0 && t < self.best && self.coinciding(direction * t) {
+                if t < self.best && self.coinciding(direction * t) {
                     continue;
                 }
                 self.best = self.best.min(t);
@@ -415,12 +428,20 @@ impl<'a> Parting<'a> {
         self.outward(self.point(inside.side, inside.point), DVec3::ZERO)
     }
 
+    /// The direction from what is nearest of A to what is nearest of B; zero where that says nothing.
+    pub(super) fn away(&mut self) -> DVec3 {
+        let stats = self.query.stats;
+        let direction = self.query.distance(self.a, self.b, &self.pose).direction();
+        self.query.stats = stats;
+        direction
+    }
+
     /// Up to three directions of kept points that touch after a translation, the deepest first: at most `reach` outside, and each
     /// differing from the others.
     pub(super) fn touching(&mut self, translation: DVec3, reach: f64) -> ([DVec3; 3], usize) {
         let mut normals = [DVec3::ZERO; 3];
         let mut count = 0;
-        let mut below = [(self.margin + reach) as f32; 3];
+        let mut below = [reach as f32; 3];
         for side in 0..2 {
             let shift = self.shift(side, translation).as_vec3();
             let field = self.field(side);
