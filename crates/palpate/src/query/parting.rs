@@ -140,6 +140,8 @@ impl<'a> Parting<'a> {
         }
         parting.memory.hot.clear();
         parting.memory.hot.reserve(HOT + 1);
+        parting.memory.moved.clear();
+        parting.memory.moved.reserve(PICTURE + KEPT);
         parting.memory.pockets.clear();
         parting.memory.ways.clear();
         parting.memory.found.clear();
