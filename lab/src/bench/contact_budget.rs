@@ -69,8 +69,11 @@ pub fn run(options: &Options, folder: Option<&Path>) -> Result<Found> {
         note,
         ..Default::default()
     };
+    let idle = 100.0 * share(&wait(queries), LIMIT);
+    let control = format!("{queries} loops that only read the clock for {ALLOWED} µs: what the machine itself takes");
     let mut rows = vec![
         row(&format!("budget within {LIMIT} µs"), "%", within, Some(note)).finish(),
+        row(&format!("waiting within {LIMIT} µs"), "%", idle, Some(control)).finish(),
         row("budget force difference RMS", "%", 100.0 * main.rms, None).finish(),
     ];
     let count = if options.quick { CURVE_QUERIES / 10 } else { CURVE_QUERIES };
@@ -148,6 +151,20 @@ fn slide(shape: &Shape, queries: usize, allowed: Option<f64>) -> Outcome {
     outcome.complete = complete as f64 / queries.max(1) as f64;
     outcome.contacts /= compared.max(1) as f64;
     outcome
+}
+
+/// Thread time of loops that do nothing but ask the clock until what is allowed has passed [µs], sorted: what no query could keep.
+fn wait(loops: usize) -> Vec<f64> {
+    let mut micros: Vec<f64> = (0..loops)
+        .map(|_| {
+            let start = thread_time();
+            let deadline = Instant::now() + Duration::from_secs_f64(ALLOWED * 1e-6);
+            while std::hint::black_box(Instant::now()) < deadline {}
+            (thread_time() - start).as_secs_f64() * 1e6
+        })
+        .collect();
+    micros.sort_unstable_by(f64::total_cmp);
+    micros
 }
 
 /// Share of the sorted values that are not above `limit` [1].
