@@ -98,10 +98,9 @@ pub(crate) fn one(pair: &Pair, pose: &Pose, question: &Question, answer: &Answer
     if let (Some(p), Some(micros)) = (&answer.penetration, answer.micros_penetration) {
         let text = if p.overlapping {
             format!(
-                "{} along {} parts them, {} certainly (found in {})",
+                "{} along {} parts them (found in {})",
                 units::length(p.depth),
                 vector(p.direction),
-                units::length(p.depth + p.bound),
                 seconds(micros)
             )
         } else {

@@ -161,6 +161,11 @@ impl Shape {
         &self.tree
     }
 
+    /// Memory of the field, its packed copy and the points [bytes].
+    pub fn bytes(&self) -> usize {
+        self.field.report.bytes + self.packed.as_ref().map_or(0, |p| p.bytes()) + self.tree.bytes()
+    }
+
     /// The box of the surface, caps included [m].
     pub fn aabb(&self) -> Aabb {
         self.field.report.surface

@@ -70,7 +70,8 @@ pub fn run(options: &Options, folder: Option<&Path>) -> Result<Found> {
         ..Default::default()
     };
     let idle = 100.0 * share(&wait(queries), LIMIT);
-    let control = format!("{queries} loops that only read the clock for {ALLOWED} µs: what the machine itself takes");
+    let control =
+        format!("{queries} loops that only read the clock for {ALLOWED} µs: what the machine itself takes");
     let mut rows = vec![
         row(&format!("budget within {LIMIT} µs"), "%", within, Some(note)).finish(),
         row(&format!("waiting within {LIMIT} µs"), "%", idle, Some(control)).finish(),

@@ -84,9 +84,9 @@ pub fn ours(a: &RawMesh, b: &RawMesh, poses: &Poses, repeat: usize) -> Result<Ou
     let plain_deepest = timed(&poses.collision[deepest], repeat, |p| plain(&mut query, p));
     let points = if a.tree().len() < b.tree().len() { a.tree() } else { b.tree() };
     let note = format!(
-        "fields of 256 voxels, {:.1} and {:.1} MiB; {} and {} points, {SPACING_VOX} voxels apart",
-        a.field().report().bytes as f64 / f64::from(1 << 20),
-        b.field().report().bytes as f64 / f64::from(1 << 20),
+        "fields of 256 voxels; {:.1} and {:.1} MiB with the packed copies and points; {} and {} points, {SPACING_VOX} voxels apart",
+        a.bytes() as f64 / f64::from(1 << 20),
+        b.bytes() as f64 / f64::from(1 << 20),
         a.tree().len(),
         b.tree().len()
     );

@@ -20,7 +20,8 @@ impl Packed {
                 let [fine, coarse] = grid.largest(|at| v[at]);
                 let units = [fine, coarse].map(|l| (f64::from(l) / LARGEST).max(1e-30));
                 let inverse = units.map(|u| 1.0 / u);
-                let quads = grid.pack(|at, part| (f64::from(v[at]) * inverse[part]).round_ties_even() as i16)?;
+                let quads =
+                    grid.pack(|at, part| (f64::from(v[at]) * inverse[part]).round_ties_even() as i16)?;
                 // A hair more than half a unit: units are rounded to f32.
                 grid.finish(quads, units.map(|u| u as f32), 0.5005 * units[0].max(units[1]))
             }

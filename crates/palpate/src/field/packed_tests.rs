@@ -67,7 +67,8 @@ fn steps_too_large_for_sixteen_bits_are_not_packed() {
     let field = field(0.05, Encoding::Scaled { precision: None });
     let mut steep = field.clone();
     let Values::Scaled { values, step, encoding } = &steep.values else { panic!("scaled was asked for") };
-    let alternate = (0..values.len()).map(|i| if i % 2 == 0 { 30_000 } else { -30_000 }).collect::<Vec<i16>>();
+    let alternate =
+        (0..values.len()).map(|i| if i % 2 == 0 { 30_000 } else { -30_000 }).collect::<Vec<i16>>();
     steep.values = Values::Scaled { values: alternate.into(), step: *step, encoding: *encoding };
     assert!(Packed::new(&steep).is_none());
     assert!(Packed::new(&field).is_some());

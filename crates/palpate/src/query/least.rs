@@ -3,10 +3,10 @@
 //! Based on: sagardia14 2.3 (distance by the tree).
 //! Differs: starts at +∞ and is exact: a node is dropped only if none of its points can beat the best so far.
 
-use super::{Side, Stats};
 use super::frame::{Frame, apply};
 use super::kernel::{lanes_at, lanes_of, live};
 use super::reach::Reach;
+use super::{Side, Stats};
 use crate::field::encode::Values;
 use crate::field::packed::Quad;
 use crate::field::read::{self, BLOCKS, Group, Layout, View};

@@ -388,7 +388,8 @@ unsafe fn differences(table: &[[i16; 4]], at: &[i32; LANES]) -> [Avx2; 8] {
         let (ab_high, cd_high) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
         // Each pair of all lanes: (a, b), (c, d), (e, f), (g, h).
         let (low, low_y) = (_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
-        let (high, high_y) = (_mm256_unpacklo_epi64(ab_high, cd_high), _mm256_unpackhi_epi64(ab_high, cd_high));
+        let (high, high_y) =
+            (_mm256_unpacklo_epi64(ab_high, cd_high), _mm256_unpackhi_epi64(ab_high, cd_high));
         let y = _mm256_sub_epi16(low_y, low);
         let yz = _mm256_sub_epi16(_mm256_sub_epi16(high_y, high), y);
         let (low, y, z, yz) = (halves(low), halves(y), halves(_mm256_sub_epi16(high, low)), halves(yz));
