@@ -258,6 +258,16 @@ impl<'a, T> Bounds<'a, T> {
             rounding: rounding as f32,
         }
     }
+
+    /// How far places are from the middle of the field's box [cells].
+    #[inline(always)]
+    pub(crate) fn from_middle<L: Lanes>(&self, c: [L; 3]) -> L {
+        let [x, y, z] = self.cells;
+        let x = square(c[0].sub(L::splat(0.5 * x as f32)));
+        let y = square(c[1].sub(L::splat(0.5 * y as f32)));
+        let z = square(c[2].sub(L::splat(0.5 * z as f32)));
+        x.add(y).add(z).sqrt()
+    }
 }
 
 dispatch! {
@@ -310,10 +320,15 @@ fn many<L: Lanes, T: Stored>(view: &Bounds<'_, T>, points: &[Vec3], f: &mut [f32
 
 /// The field's value and the lower bound of the true distance of eight points, relative to the lattice's origin [m].
 #[inline(always)]
-pub(crate) fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
-    let (zero, nan) = (L::splat(0.0), L::splat(f32::NAN));
+fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
     let inverse = L::splat(1.0 / view.voxel);
-    let u = [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)];
+    anywhere(view, [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)])
+}
+
+/// [`lower_bounds`] of points in voxels.
+#[inline(always)]
+fn anywhere<L: Lanes, T: Stored>(view: &Bounds<'_, T>, u: [L; 3]) -> (L, L) {
+    let (zero, nan) = (L::splat(0.0), L::splat(f32::NAN));
     let held = [hold(view, u[0], 0), hold(view, u[1], 1), hold(view, u[2], 2)];
     let away = [u[0].sub(held[0]), u[1].sub(held[1]), u[2].sub(held[2])];
     let (f, lower) = inside::<L, T>(view, held);
@@ -332,12 +347,12 @@ pub(crate) fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3])
     (L::select(bad, nan, f), L::select(bad, zero, finish(view, lower)))
 }
 
-/// An estimate of the distance of eight points, unsigned, and a lower bound of it [m]; points relative to the lattice's origin [m].
+/// An estimate of the distance of eight points, unsigned, and a lower bound of it [m]; points relative to the lattice's origin [cells].
 /// As [`lower_bounds`] outside the box, in less time.
 #[inline(always)]
-pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
-    let inverse = L::splat(1.0 / view.voxel);
-    let u = [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)];
+pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, c: [L; 3]) -> (L, L) {
+    let eight = L::splat(BRICK as f32);
+    let u = [c[0].mul(eight), c[1].mul(eight), c[2].mul(eight)];
     let low = u[0].min(u[1]).min(u[2]);
     let [x, y, z] = view.cells;
     let high = u[0].sub(edge(x)).max(u[1].sub(edge(y))).max(u[2].sub(edge(z)));
@@ -349,7 +364,7 @@ pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) ->
             return (lower, lower);
         }
     }
-    let (f, lower) = lower_bounds::<L, T>(view, p);
+    let (f, lower) = anywhere::<L, T>(view, u);
     (f.abs().max(lower), lower)
 }
 
@@ -496,9 +511,11 @@ fn outside<L: Lanes, T>(view: &Bounds<'_, T>, u: [L; 3]) -> L {
     let Some(mut rows) = Places::<_, 4, 2>::new(view.squared) else { return zero };
     let (mut t, mut step, mut found) = ([zero; 3], zero, zero);
     let (mut base, mut row, mut layer) = (L::ints(0), L::ints(0), L::ints(0));
-    // From the coarsest to the finest, which is the last to be taken.
-    for i in 0..GRIDS.len() {
-        let g = &view.grids[GRIDS.len() - 1 - i];
+    // The finest that has the point; neighbours have the same, usually.
+    let mut i = 0;
+    while i < GRIDS.len() {
+        let g = &view.grids[i];
+        i += 1;
         let inverse = L::splat(1.0 / g.step);
         let at = [
             u[0].sub(L::splat(g.low[0])).mul(inverse),
@@ -507,6 +524,7 @@ fn outside<L: Lanes, T>(view: &Bounds<'_, T>, u: [L; 3]) -> L {
         ];
         let here =
             L::and(L::and(within(at[0], g.nodes[0]), within(at[1], g.nodes[1])), within(at[2], g.nodes[2]));
+        let here = L::and(here, found.lt(one));
         if L::bits(here) == 0 {
             continue;
         }
@@ -526,6 +544,9 @@ fn outside<L: Lanes, T>(view: &Bounds<'_, T>, u: [L; 3]) -> L {
         ];
         step = L::select(here, L::splat(g.step), step);
         found = L::select(here, one, found);
+        if L::bits(found.lt(one)) == 0 {
+            break;
+        }
     }
     set_rows::<L, f32>(&mut rows, base, row, layer);
     let mean = trilinear(eight_values::<L, f32>(&rows), t).mul(L::splat(1.0 - ROUNDING));

@@ -71,16 +71,18 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
     if s.tree.is_empty() {
         return;
     }
+    let tree = s.tree;
     let m = s.frame.lanes::<L>();
+    let mut floor = L::splat(s.floor);
     s.stack.clear();
     s.stack.push(Open { level: 0, node: 0, bound: 0.0 });
-    let last = s.tree.levels.len() - 1;
+    let last = tree.levels.len() - 1;
     while let Some(open) = s.stack.pop() {
         if open.bound >= s.best - s.tolerance {
-            s.floor = s.floor.min(open.bound);
+            floor = floor.min(L::splat(open.bound));
             continue;
         }
-        let level = &s.tree.levels[open.level as usize];
+        let level = &tree.levels[open.level as usize];
         let [mut at, end] = match level.first[open.node as usize..] {
             [from, to, ..] => [from, to],
             _ => continue,
@@ -88,66 +90,91 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
         let leaf = open.level as usize == last;
         let from = s.stack.len();
         while at < end {
+            let live = live(end - at);
             if leaf {
-                points::<L, T>(view, &m, s, at, live(end - at));
+                floor = points::<L, T>(view, &m, s, at, live, floor);
             } else {
-                nodes::<L, T>(view, &m, s, at, live(end - at), open.level + 1, from);
+                floor = nodes::<L, T>(view, &m, s, at, live, open.level + 1, from, floor);
             }
             at += LANES as u32;
         }
     }
+    let mut floors = [0.0; LANES];
+    floor.store(&mut floors);
+    let mut lane = 0;
+    while lane < LANES {
+        s.floor = s.floor.min(floors[lane]);
+        lane += 1;
+    }
 }
 
-/// The estimate and the lower bound at eight places of a tree, less what rounding can do [m].
+/// Those lanes of `floor` that count lowered to `v`.
 #[inline(always)]
-fn bounds_at<L: Lanes, T: Stored>(
-    view: &Bounds<'_, T>,
-    m: &[[L; 4]; 3],
-    s: &Near<'_>,
-    places: &[Vec<f32>; 3],
-    at: u32,
-) -> (L, L) {
-    let cell = L::splat(s.frame.cell);
-    let p = apply(m, lanes_of::<L>(places, at));
-    let (estimate, lower) = estimates::<L, T>(view, [p[0].mul(cell), p[1].mul(cell), p[2].mul(cell)]);
+fn lowered<L: Lanes>(floor: L, v: L, bits: u32) -> L {
+    if bits == 0xff {
+        return floor.min(v);
+    }
+    let index = L::load(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
+    let half = L::splat(bits as f32).div(index).floor().mul(L::splat(0.5));
+    // The bit of a lane is the remainder of a half.
+    L::select(half.ne(half.floor()), floor.min(v), floor)
+}
+
+/// The estimate and the lower bound at eight places of a tree, in cells, less what rounding can do [m].
+#[inline(always)]
+fn bounds_at<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &Near<'_>, p: [L; 3]) -> (L, L) {
+    let (estimate, lower) = estimates::<L, T>(view, p);
     (estimate, lower.sub(L::splat(s.frame.rounding)).max(L::splat(0.0)))
 }
 
 #[inline(always)]
-fn points<L: Lanes, T: Stored>(view: &Bounds<'_, T>, m: &[[L; 4]; 3], s: &mut Near<'_>, at: u32, live: u32) {
+fn points<L: Lanes, T: Stored>(
+    view: &Bounds<'_, T>,
+    m: &[[L; 4]; 3],
+    s: &mut Near<'_>,
+    at: u32,
+    live: u32,
+    floor: L,
+) -> L {
     s.stats.points += live.count_ones() as usize;
-    let (estimate, lower) = bounds_at(view, m, s, &s.tree.position, at);
-    let (mut estimates, mut bounds) = ([0.0; LANES], [0.0; LANES]);
-    estimate.store(&mut estimates);
-    lower.store(&mut bounds);
-    let limit = s.best - s.tolerance;
-    let mut own = (f32::INFINITY, 0);
-    for lane in 0..LANES {
-        if live >> lane & 1 == 0 {
-            continue;
+    let (estimate, lower) = bounds_at(view, s, apply(m, lanes_of::<L>(&s.tree.position, at)));
+    if let Some(list) = &mut s.doubtful {
+        let mut bits = L::bits(lower.lt(L::splat(s.best - s.tolerance))) & live;
+        let floor = lowered(floor, lower, live & !bits);
+        while bits != 0 {
+            list.push(at + bits.trailing_zeros());
+            bits &= bits - 1;
         }
-        match &mut s.doubtful {
-            Some(list) if bounds[lane] < limit => list.push(at + lane as u32),
-            Some(_) => s.floor = s.floor.min(bounds[lane]),
-            None => {
-                s.floor = s.floor.min(bounds[lane]);
-                if estimates[lane] < own.0 {
-                    own = (estimates[lane], at + lane as u32);
-                }
+        return floor;
+    }
+    let mut bits = L::bits(estimate.lt(L::splat(s.best.max(s.rivals[RIVALS - 1].0)))) & live;
+    if bits != 0 {
+        let mut estimates = [0.0; LANES];
+        estimate.store(&mut estimates);
+        let mut own = (f32::INFINITY, 0);
+        while bits != 0 {
+            let lane = bits.trailing_zeros();
+            bits &= bits - 1;
+            if estimates[lane as usize] < own.0 {
+                own = (estimates[lane as usize], at + lane);
             }
         }
-    }
-    if own.0 < s.best {
-        (s.best, s.point) = (own.0, Some(own.1));
-    }
-    // In order, the last one falls out.
-    for rival in &mut s.rivals {
-        if own.0 < rival.0 {
-            core::mem::swap(&mut own, rival);
+        if own.0 < s.best {
+            (s.best, s.point) = (own.0, Some(own.1));
+        }
+        // In order, the last one falls out.
+        let mut place = 0;
+        while place < RIVALS {
+            if own.0 < s.rivals[place].0 {
+                core::mem::swap(&mut own, &mut s.rivals[place]);
+            }
+            place += 1;
         }
     }
+    lowered(floor, lower, live)
 }
 
+#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
 #[inline(always)]
 fn nodes<L: Lanes, T: Stored>(
     view: &Bounds<'_, T>,
@@ -157,27 +184,34 @@ fn nodes<L: Lanes, T: Stored>(
     live: u32,
     level: u32,
     from: usize,
-) {
+    floor: L,
+) -> L {
     s.stats.nodes += live.count_ones() as usize;
     let nodes = &s.tree.levels[level as usize];
-    let (_, lower) = bounds_at(view, m, s, &nodes.centre, at);
-    let bound = lower.sub(lanes_at::<L>(&nodes.radius, at));
-    let mut bounds = [0.0; LANES];
-    bound.store(&mut bounds);
-    let limit = s.best - s.tolerance;
-    for (lane, bound) in bounds.iter().enumerate() {
-        if live >> lane & 1 == 0 {
-            continue;
-        }
-        if *bound >= limit {
-            s.floor = s.floor.min(*bound);
-            continue;
-        }
-        s.stack.push(Open { level, node: at + lane as u32, bound: *bound });
-        let mut place = s.stack.len() - 1;
-        while place > from && s.stack[place - 1].bound < *bound {
-            s.stack.swap(place - 1, place);
-            place -= 1;
+    // The smallest ball, or the one behind the patch: whose bound is the larger one as seen from the middle of the surface.
+    let (p, r) = (apply(m, lanes_of::<L>(&nodes.centre, at)), lanes_at::<L>(&nodes.radius, at));
+    let (q, d) = (apply(m, lanes_of::<L>(&nodes.facing, at)), lanes_at::<L>(&nodes.depth, at));
+    let cell = L::splat(s.frame.cell);
+    let behind = view.from_middle(p).mul(cell).sub(r).lt(view.from_middle(q).mul(cell).sub(d));
+    let c = [L::select(behind, q[0], p[0]), L::select(behind, q[1], p[1]), L::select(behind, q[2], p[2])];
+    let bound = bounds_at(view, s, c).1.sub(L::select(behind, d, r));
+    let dropped = L::bits(bound.ge(L::splat(s.best - s.tolerance)));
+    let mut bits = live & !dropped;
+    if bits != 0 {
+        let mut bounds = [0.0; LANES];
+        bound.store(&mut bounds);
+        while bits != 0 {
+            let lane = bits.trailing_zeros();
+            bits &= bits - 1;
+            let entry = Open { level, node: at + lane, bound: bounds[lane as usize] };
+            s.stack.push(entry);
+            let mut place = s.stack.len() - 1;
+            while place > from && s.stack[place - 1].bound < entry.bound {
+                s.stack[place] = s.stack[place - 1];
+                place -= 1;
+            }
+            s.stack[place] = entry;
         }
     }
+    lowered(floor, bound, live & dropped)
 }

@@ -6,6 +6,7 @@
 mod ball;
 mod build;
 mod cluster;
+mod facing;
 mod nearest;
 
 use crate::shell::ShellReport;
@@ -77,6 +78,9 @@ pub(crate) struct Level {
     pub(crate) centre: [Vec<f32>; 3],
     /// Its radius, rounded up [m].
     pub(crate) radius: Vec<f32>,
+    /// Centre, relative to the tree's origin, and radius of the ball that bounds distances from what the node faces [m].
+    pub(crate) facing: [Vec<f32>; 3],
+    pub(crate) depth: Vec<f32>,
     /// Node i has the nodes `first[i]..first[i + 1]` of the next level; points on the last level.
     pub(crate) first: Vec<u32>,
     /// Node i has the points `points[i]..points[i + 1]`.

@@ -53,15 +53,18 @@ fn kernel<L: Lanes>(tree: &Tree, s: &mut Search) {
         while at < end {
             let live = if end - at >= LANES as u32 { 0xff } else { (1 << (end - at)) - 1 };
             let mut values = [0.0; LANES];
+            let value;
             if leaf {
-                squared::<L>(&tree.position, at, p).store(&mut values);
+                value = squared::<L>(&tree.position, at, p);
             } else {
                 let below = &tree.levels[level as usize + 1];
                 let gap = squared::<L>(&below.centre, at, p).sqrt().sub(lanes::<L>(&below.radius, at));
-                let gap = gap.max(L::splat(0.0));
-                gap.mul(gap).store(&mut values);
+                let behind = squared::<L>(&below.facing, at, p).sqrt().sub(lanes::<L>(&below.depth, at));
+                let gap = gap.max(behind).max(L::splat(0.0));
+                value = gap.mul(gap);
             }
-            let mut bits: u32 = live;
+            value.store(&mut values);
+            let mut bits: u32 = L::bits(value.lt(L::splat(s.best))) & live;
             while bits != 0 {
                 let lane = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
