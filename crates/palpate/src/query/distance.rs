@@ -7,7 +7,7 @@
 use super::frame::Frame;
 use super::near::{Near, near};
 use super::{Query, Side, Stats};
-use crate::field::witness::walk_from;
+use crate::field::walk::walk_from;
 use crate::math::Pose;
 use crate::shape::Shape;
 use glam::DVec3;
@@ -70,8 +70,8 @@ impl Query {
             return Distance { distance: f64::NAN, bound: f64::NAN, ..Distance::NONE };
         }
         let swapped = a.tree.len() < b.tree.len();
-        let sides = [Side::new(a, b, a_from_b, swapped), Side::new(a, b, a_from_b, !swapped)];
-        let out = self.apart(a, b, a_from_b, &sides[0], swapped);
+        let side = Side::new(a, b, a_from_b, swapped);
+        let out = self.apart(a, b, a_from_b, &side, swapped);
         // Overlapping if a point of either is in the other. Where surfaces are certainly apart, one point of a part tells for all.
         let whole = |s: &Shape| s.mesh.report().components == 1;
         let overlaps = if out.distance > out.bound && whole(a) && whole(b) {
@@ -79,10 +79,14 @@ impl Query {
             a.field.sample(a_from_b.point(b.tree.position(0))).distance < 0.0
                 || b.field.sample(b_from_a.point(a.tree.position(0))).distance < 0.0
         } else {
-            let inside = [0, 1].map(|i| self.least(&sides[i], f32::MIN_POSITIVE, 0.0));
-            inside.iter().any(Option::is_some)
+            self.least(&side, f32::MIN_POSITIVE, 0.0).is_some()
+                || self.least(&Side::new(a, b, a_from_b, !swapped), f32::MIN_POSITIVE, 0.0).is_some()
         };
-        if overlaps { self.deepest(a, b, a_from_b, &sides, swapped) } else { out }
+        if !overlaps {
+            return out;
+        }
+        let sides = [side, Side::new(a, b, a_from_b, !swapped)];
+        self.deepest(a, b, a_from_b, &sides, swapped)
     }
 
     /// The deepest point of either shape in the other.
