@@ -36,6 +36,8 @@ const GRIDS: [(f64, f64); 3] = [(8.0, 0.09), (16.0, 0.5), (32.0, 1.5)];
 const GIVE: f64 = 1.0 / 64.0;
 /// Most nodes of one grid; its spacing is doubled until it has no more.
 const MOST_NODES: f64 = 150_000.0;
+/// The part of the box that surfaces are taken to be in, where one of two bounds is chosen, as a share of its edges.
+const INNER: f32 = 0.7;
 /// Farthest coordinate the kernel tells apart [voxels]: its square is finite. What is farther is still farther.
 const FARTHEST: f32 = 1e15;
 /// Relative rounding of a sum of squares in f32, of all steps together.
@@ -145,6 +147,50 @@ impl FarGrid {
         }
     }
 
+    /// About where the point of the surface closest to `p` is, in the shape's frame [m], and how far from `p` [m]; none where the field
+    /// does not say.
+    ///
+    /// With the squared distance of `p` itself taken off, squared distances are linear wherever the closest point stays the same, and
+    /// their slope says where it is. Where nodes around `p` have different ones it is between them.
+    pub(crate) fn foot(&self, field: &Field, p: DVec3) -> Option<(DVec3, f64)> {
+        let l = &field.lattice;
+        let u = (p - l.origin) / l.voxel;
+        let [nx, ny, nz] = l.cells;
+        let dims = DVec3::new(f64::from(nx), f64::from(ny), f64::from(nz)) * BRICK as f64;
+        if u.cmpge(DVec3::ZERO).all() && u.cmplt(dims).all() {
+            let s = field.sample(p);
+            let slope = s.gradient.length();
+            return (slope > 0.0).then(|| (p - s.gradient * (s.distance / slope), s.distance.abs()));
+        }
+        for g in &self.grids {
+            let at = (u - g.low) / g.step;
+            let [nx, ny, nz] = g.nodes;
+            let most = DVec3::new((nx - 1) as f64, (ny - 1) as f64, (nz - 1) as f64);
+            if !(at.cmpge(DVec3::ZERO).all() && at.cmplt(most).all()) {
+                continue;
+            }
+            let [i, j, k] = [at.x as usize, at.y as usize, at.z as usize];
+            let t = at - DVec3::new(i as f64, j as f64, k as f64);
+            let base = g.first + (k * ny + j) * nx + i;
+            let v = self.squared.get(base..base + nx * ny + nx + 2)?;
+            let (low, high) = (t * g.step, (DVec3::ONE - t) * g.step);
+            let (low, high) = (low * low, high * high);
+            let edge = |at: usize, yz: f64| {
+                let (a, b) = (f64::from(v[at]) - low.x - yz, f64::from(v[at + 1]) - high.x - yz);
+                (a + t.x * (b - a), b - a)
+            };
+            let (a, b) = (edge(0, low.y + low.z), edge(nx, high.y + low.z));
+            let (c, d) = (edge(nx * ny, low.y + high.z), edge(nx * ny + nx, high.y + high.z));
+            let (ab, cd) = (a.0 + t.y * (b.0 - a.0), c.0 + t.y * (d.0 - c.0));
+            let (dab, dcd) = (a.1 + t.y * (b.1 - a.1), c.1 + t.y * (d.1 - c.1));
+            let (b, d) = (b.0 - a.0, d.0 - c.0);
+            let slope = DVec3::new(dab + t.z * (dcd - dab), b + t.z * (d - b), cd - ab) / g.step;
+            let squared = (ab + t.z * (cd - ab)).max(0.0);
+            return Some((p - slope * (0.5 * l.voxel), squared.sqrt() * l.voxel));
+        }
+        None
+    }
+
     /// [`FarGrid::lower_bounds`] without SIMD, for comparison: same bits.
     #[doc(hidden)]
     pub fn lower_bounds_plain(&self, field: &Field, points: &[Vec3], f: &mut [f32], lower: &mut [f32]) {
@@ -228,7 +274,8 @@ pub(crate) struct Bounds<'a, T> {
 impl<'a, T> Bounds<'a, T> {
     pub(crate) fn new(field: &'a Field, far: &'a FarGrid, values: &'a [T], scale: f32) -> Self {
         let (l, r) = (&field.lattice, &field.report);
-        let most = l.dims().into_iter().max().map_or(1.0, f64::from);
+        let [nx, ny, nz] = l.cells;
+        let most = f64::from(nx.max(ny).max(nz)) * BRICK as f64;
         let rounding = 1e-4 + 1e-6 * most;
         let none = GridView { low: [0.0; 3], step: 1.0, nodes: [0; 3], first: 0 };
         let mut grids = [none; GRIDS.len()];
@@ -236,7 +283,7 @@ impl<'a, T> Bounds<'a, T> {
             *to = GridView {
                 low: g.low.as_vec3().to_array(),
                 step: g.step as f32,
-                nodes: g.nodes.map(|n| n as i32),
+                nodes: [g.nodes[0] as i32, g.nodes[1] as i32, g.nodes[2] as i32],
                 first: g.first as i32,
             };
         }
@@ -250,7 +297,7 @@ impl<'a, T> Bounds<'a, T> {
             unit: (f64::from(scale) / l.voxel) as f32,
             scale,
             voxel: l.voxel as f32,
-            cells: l.cells.map(|c| c as i32),
+            cells: [nx as i32, ny as i32, nz as i32],
             exact: up(2e-4 * l.voxel + field.values.error()) + rounding as f32,
             background: up(r.excess_background),
             bricks: up(r.excess_bricks),
@@ -259,15 +306,20 @@ impl<'a, T> Bounds<'a, T> {
         }
     }
 
-    /// How far places are from the middle of the field's box [cells].
+    /// How far places are from the inner part of the field's box [cells]: about as far as from the surface, seen from afar.
     #[inline(always)]
-    pub(crate) fn from_middle<L: Lanes>(&self, c: [L; 3]) -> L {
+    pub(crate) fn from_inner<L: Lanes>(&self, c: [L; 3]) -> L {
         let [x, y, z] = self.cells;
-        let x = square(c[0].sub(L::splat(0.5 * x as f32)));
-        let y = square(c[1].sub(L::splat(0.5 * y as f32)));
-        let z = square(c[2].sub(L::splat(0.5 * z as f32)));
-        x.add(y).add(z).sqrt()
+        let (x, y, z) = (beyond_inner(c[0], x), beyond_inner(c[1], y), beyond_inner(c[2], z));
+        square(x).add(square(y)).add(square(z)).sqrt()
     }
+}
+
+/// How far a coordinate is outside the inner part of a length.
+#[inline(always)]
+fn beyond_inner<L: Lanes>(c: L, length: i32) -> L {
+    let half = 0.5 * length as f32;
+    c.sub(L::splat(half)).abs().sub(L::splat(INNER * half)).max(L::splat(0.0))
 }
 
 dispatch! {

@@ -60,6 +60,7 @@ impl Query {
             floor: f32::INFINITY,
             rivals: Near::NO_RIVALS,
             doubtful: None,
+            trail: None,
             stats: self.stats,
             stack: &mut self.stack,
         };

@@ -5,23 +5,28 @@
 //! the other, until that stays; and the answer comes with a bound that no triangle of either shape violates.
 
 use super::frame::Frame;
-use super::near::{Near, near};
+use super::near::{Near, Trail, near};
 use super::{Query, Side, Stats};
 use crate::field::walk::walk_from;
 use crate::math::Pose;
 use crate::shape::Shape;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 /// Most times the search goes from one surface to the other and back.
 const STEPS: usize = 16;
 /// It stops when a step gains less than this [spacings].
 const GAIN: f64 = 2e-2;
 /// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
-const TOLERANCE: f64 = 0.35;
-/// A point of another leaf is tried too if its estimate is at most this much above the best distance [spacings], and it is at least so
+const TOLERANCE: f64 = 0.3;
+/// A point of another leaf is tried too if its estimate is at most this much above the least one [spacings], and it is at least so
 /// far away from the best point [spacings].
-const RIVAL: f64 = 0.1;
+const RIVAL: f64 = 0.05;
 const ELSEWHERE: f64 = 2.5;
+/// A place of the surface is taken for the closest to a point if it is at most this much farther than the field says, which may
+/// be less than the truth [spacings]. Larger: walks may begin where they lead elsewhere. Smaller: more searches from far away.
+const ASTRAY: f64 = 2.0;
+/// Those searches find a place that is at most this much farther than the nearest [spacings].
+const GIVE: f64 = 0.25;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
 /// on the surface.
 const CERTAIN: f64 = 0.58;
@@ -132,7 +137,8 @@ impl Query {
         let Some(frame) = &side.frame else { return self.beyond(field, points, &pose, a_from_b, swapped) };
         let shell = &points.tree.shell;
         self.stack.clear();
-        self.stack.reserve(side.tree.waiting);
+        self.stack.reserve(side.tree.waiting + Trail::MOST);
+        self.trail.clear();
         let mut search = Near {
             frame,
             tree: side.tree,
@@ -142,31 +148,38 @@ impl Query {
             rivals: Near::NO_RIVALS,
             floor: f32::INFINITY,
             doubtful: None,
+            trail: Some(&mut self.trail),
             stats: self.stats,
             stack: &mut self.stack,
         };
         near(side.field, &field.far, &mut search);
         let (point, rivals, mut floor) = (search.point, search.rivals, f64::from(search.floor));
+        let least = f64::from(search.best);
         self.stats = search.stats;
         let Some(point) = point else { return Distance::NONE };
-        let mut best = refine(field, points, &pose, point, shell.spacing);
+        let motion = Motion::new(&pose);
+        let mut best = refine(field, points, &motion, point, None);
         // Estimates are off by a part of the spacing: another place may be the nearer one.
         for (estimate, rival) in rivals {
-            let away = (pose.point(points.tree.position(rival as usize)) - best.2).length();
-            if f64::from(estimate) < best.0 + RIVAL * shell.spacing && away > ELSEWHERE * shell.spacing {
-                let other = refine(field, points, &pose, rival, shell.spacing);
+            let away = (motion.point(points.tree.position(rival as usize)) - best.2).length();
+            let estimate = f64::from(estimate);
+            if estimate < best.0
+                && estimate < least + RIVAL * shell.spacing
+                && away > ELSEWHERE * shell.spacing
+            {
+                let other = refine(field, points, &motion, rival, None);
                 if other.0 < best.0 {
                     best = other;
                 }
             }
         }
         if !(matched(field) && matched(points)) {
-            best = polish(field, points, &pose, shell.spacing, best);
+            best = polish(field, points, &motion, best);
         }
         let certain = CERTAIN * shell.spacing;
         // Where rounding is coarse against the spacing, from very far away, nothing can be certain to a part of it.
         if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
-            (best, floor) = self.certify(field, points, &pose, frame, best, certain);
+            (best, floor) = self.certify(field, points, &motion, frame, best, certain);
         }
         let (distance, on_field, on_points, _) = best;
         // Every point of the surface is within the radius of one of its points.
@@ -179,14 +192,15 @@ impl Query {
         &mut self,
         field: &Shape,
         points: &Shape,
-        pose: &Pose,
+        pose: &Motion,
         frame: &Frame,
         mut best: Found,
         certain: f64,
     ) -> (Found, f64) {
         let tree = &*points.tree;
         self.doubtful.clear();
-        self.doubtful.reserve(tree.len());
+        // A point can be met twice: once more where the search goes on.
+        self.doubtful.reserve(2 * tree.len());
         let mut search = Near {
             frame,
             tree,
@@ -196,6 +210,7 @@ impl Query {
             rivals: Near::NO_RIVALS,
             floor: f32::INFINITY,
             doubtful: Some(&mut self.doubtful),
+            trail: if self.trail.full { None } else { Some(&mut self.trail) },
             stats: self.stats,
             stack: &mut self.stack,
         };
@@ -209,7 +224,7 @@ impl Query {
                 None => floor = floor.min(best.0),
                 Some(q) => {
                     floor = floor.min(q.distance);
-                    let better = refine(field, points, pose, point, tree.shell.spacing);
+                    let better = refine(field, points, pose, point, Some(q.triangle));
                     if better.0 < best.0 {
                         best = better;
                     }
@@ -231,7 +246,7 @@ impl Query {
         if points.tree.is_empty() {
             return Distance::NONE;
         }
-        let (distance, on_field, on_points, _) = refine(field, points, pose, 0, points.tree.shell.spacing);
+        let (distance, on_field, on_points, _) = refine(field, points, &Motion::new(pose), 0, None);
         let bound = points.aabb().extent().length() + field.aabb().extent().length();
         finish(distance, bound.min(distance), on_field, on_points, a_from_b, swapped)
     }
@@ -240,19 +255,56 @@ impl Query {
 /// Distance, the point of the field's shape and that of the points' shape, in the field's frame, and their triangles.
 type Found = (f64, DVec3, DVec3, [u32; 2]);
 
+/// A rotation and a translation, and the way back: quicker than a [`Pose`] for many points.
+struct Motion {
+    rotation: DMat3,
+    back: DMat3,
+    translation: DVec3,
+}
+
+impl Motion {
+    fn new(pose: &Pose) -> Self {
+        let rotation = DMat3::from_quat(pose.rotation);
+        Self { rotation, back: rotation.transpose(), translation: pose.translation }
+    }
+
+    #[inline]
+    fn point(&self, p: DVec3) -> DVec3 {
+        self.rotation * p + self.translation
+    }
+
+    #[inline]
+    fn back(&self, p: DVec3) -> DVec3 {
+        self.back * (p - self.translation)
+    }
+}
+
+/// A triangle of `field` near the point of it closest to `p`, in its frame [m].
+fn start(field: &Shape, p: DVec3) -> Option<u32> {
+    let (tree, spacing) = (&field.tree, field.tree.shell.spacing);
+    // Where the field says it is, unless that is no place of the surface so near.
+    if let Some((foot, distance)) = field.far.foot(&field.field, p)
+        && let Some(i) = tree.nearest(foot)
+        && (tree.position(i) - p).length() < distance + ASTRAY * spacing
+    {
+        return Some(tree.triangle(i));
+    }
+    tree.nearly_nearest(p, GIVE * spacing).map(|i| tree.triangle(i))
+}
+
 /// From a point of the tree to the other surface and back, as long as that brings them nearer: walks over the triangles, from those
 /// of the points nearest to each other.
-fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) -> Found {
-    let back = pose.inverse();
+fn refine(field: &Shape, points: &Shape, pose: &Motion, point: u32, start: Option<u32>) -> Found {
+    let spacing = points.tree.shell.spacing;
     let mut p = pose.point(points.tree.position(point as usize));
     let mut own = points.tree.triangle(point as usize);
-    let start = field.tree.nearest(p).map(|i| field.tree.triangle(i));
+    let start = start.or_else(|| self::start(field, p));
     let Some((mut squared, mut q, mut other)) = start.and_then(|t| walk_from(&field.mesh, p, t)) else {
         let q = field.exact.closest(p, None);
         return (q.distance, q.point, p, [q.triangle, own]);
     };
     for step in 0..STEPS {
-        let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
+        let Some((_, near, t)) = walk_from(&points.mesh, pose.back(q), own) else { break };
         let moved = pose.point(near);
         let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
         // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
@@ -278,11 +330,11 @@ fn matched(shape: &Shape) -> bool {
 }
 
 /// Walks may end where they are only locally nearest: from there with the nearest of all, as long as that gains.
-fn polish(field: &Shape, points: &Shape, pose: &Pose, spacing: f64, mut best: Found) -> Found {
-    let back = pose.inverse();
+fn polish(field: &Shape, points: &Shape, pose: &Motion, mut best: Found) -> Found {
+    let spacing = points.tree.shell.spacing;
     let [mut other, mut own] = best.3;
     for _ in 0..STEPS {
-        let near = points.exact.closest(back.point(best.1), Some(own));
+        let near = points.exact.closest(pose.back(best.1), Some(own));
         let moved = pose.point(near.point);
         let to = field.exact.closest(moved, Some(other));
         (own, other) = (near.triangle, to.triangle);

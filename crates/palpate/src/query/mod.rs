@@ -104,6 +104,8 @@ pub struct Query {
     coherence: Coherence,
     /// Points a distance must be measured of.
     doubtful: Vec<u32>,
+    /// What the search for the nearest point dropped.
+    trail: near::Trail,
     /// Without SIMD, for comparison: same bits.
     scalar: bool,
     parting: parting::Memory,

@@ -6,7 +6,7 @@
 
 use super::Stats;
 use super::frame::{Frame, apply};
-use super::kernel::{lanes_at, lanes_of, live};
+use super::kernel::lanes_of;
 use super::least::Open;
 use crate::field::encode::Values;
 use crate::field::far::{Bounds, estimates};
@@ -17,6 +17,49 @@ use crate::tree::Tree;
 
 /// Leaves whose best points are remembered besides the best of all.
 const RIVALS: usize = 4;
+
+/// Most vectors a trail keeps. Searches have some twenty.
+const TRAIL: usize = 256;
+
+/// What a search looked at, so that another with a higher limit can go on from there.
+#[derive(Debug, Default)]
+pub(crate) struct Trail {
+    seen: Vec<Seen>,
+    /// There was more: not all of it is here.
+    pub(crate) full: bool,
+    /// Nodes with a bound below this were opened [m].
+    limit: f32,
+}
+
+/// Nodes of a level, or points, up to eight in a row.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Lower bounds of their distances [m].
+    bounds: [f32; LANES],
+    at: u32,
+    count: u32,
+    /// [`POINTS`] for points.
+    level: u32,
+}
+
+const POINTS: u32 = u32::MAX;
+
+impl Trail {
+    /// Most nodes that going on from it puts on the stack.
+    pub(crate) const MOST: usize = TRAIL * LANES;
+
+    /// Forgets all, and has the memory for the next search.
+    pub(crate) fn clear(&mut self) {
+        self.seen.clear();
+        self.seen.reserve(TRAIL);
+        self.full = false;
+    }
+
+    #[inline(always)]
+    fn push(&mut self, seen: Seen) {
+        if self.seen.len() < TRAIL { self.seen.push(seen) } else { self.full = true }
+    }
+}
 
 /// What is sought, and what was found. Distances are unsigned [m].
 pub(crate) struct Near<'a> {
@@ -33,6 +76,8 @@ pub(crate) struct Near<'a> {
     pub(crate) floor: f32,
     /// In place of seeking the best: collects the points whose lower bound is below `best` less `tolerance`.
     pub(crate) doubtful: Option<&'a mut Vec<u32>>,
+    /// What is looked at is kept here. If doubtful points are collected: what the search before kept, to go on from.
+    pub(crate) trail: Option<&'a mut Trail>,
     pub(crate) stats: Stats,
     /// Memory of the search.
     pub(crate) stack: &'a mut Vec<Open>,
@@ -75,7 +120,11 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
     let m = s.frame.lanes::<L>();
     let mut floor = L::splat(s.floor);
     s.stack.clear();
-    s.stack.push(Open { level: 0, node: 0, bound: 0.0 });
+    if s.trail.is_some() && s.doubtful.is_some() {
+        floor = resume::<L>(s, floor);
+    } else {
+        s.stack.push(Open { level: 0, node: 0, bound: 0.0 });
+    }
     let last = tree.levels.len() - 1;
     while let Some(open) = s.stack.pop() {
         if open.bound >= s.best - s.tolerance {
@@ -90,13 +139,25 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
         let leaf = open.level as usize == last;
         let from = s.stack.len();
         while at < end {
-            let live = live(end - at);
+            let count = (end - at).min(LANES as u32);
             if leaf {
-                floor = points::<L, T>(view, &m, s, at, live, floor);
+                floor = points::<L, T>(view, &m, s, at, count, floor);
             } else {
-                floor = nodes::<L, T>(view, &m, s, at, live, open.level + 1, from, floor);
+                floor = nodes::<L, T>(view, &m, s, [at, count, open.level + 1], floor);
             }
             at += LANES as u32;
+        }
+        // The most promising one next.
+        let mut place = from;
+        let mut i = from + 1;
+        while i < s.stack.len() {
+            if s.stack[i].bound < s.stack[place].bound {
+                place = i;
+            }
+            i += 1;
+        }
+        if i > from + 1 {
+            s.stack.swap(place, i - 1);
         }
     }
     let mut floors = [0.0; LANES];
@@ -106,18 +167,52 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
         s.floor = s.floor.min(floors[lane]);
         lane += 1;
     }
+    if let Some(trail) = &mut s.trail {
+        trail.limit = s.best - s.tolerance;
+    }
 }
 
-/// Those lanes of `floor` that count lowered to `v`.
+/// Puts what the search before did not open, and now must be, on the stack. The floor of the rest.
 #[inline(always)]
-fn lowered<L: Lanes>(floor: L, v: L, bits: u32) -> L {
-    if bits == 0xff {
-        return floor.min(v);
+fn resume<L: Lanes>(s: &mut Near<'_>, mut floor: L) -> L {
+    let limit = s.best - s.tolerance;
+    let (Some(trail), Some(doubtful)) = (s.trail.take(), &mut s.doubtful) else { return floor };
+    let mut i = 0;
+    while i < trail.seen.len() {
+        let Seen { bounds, at, count, level } = trail.seen[i];
+        let bound = L::load(&bounds);
+        let kept = bound.ge(L::splat(limit));
+        floor = lowered(floor, bound, kept, count);
+        let mut bits = first(count) & !L::bits(kept);
+        if level != POINTS {
+            bits &= L::bits(bound.ge(L::splat(trail.limit)));
+        }
+        while bits != 0 {
+            let lane = bits.trailing_zeros();
+            bits &= bits - 1;
+            if level == POINTS {
+                doubtful.push(at + lane);
+            } else {
+                s.stack.push(Open { level, node: at + lane, bound: bounds[lane as usize] });
+            }
+        }
+        i += 1;
     }
-    let index = L::load(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
-    let half = L::splat(bits as f32).div(index).floor().mul(L::splat(0.5));
-    // The bit of a lane is the remainder of a half.
-    L::select(half.ne(half.floor()), floor.min(v), floor)
+    floor
+}
+
+/// A bit for each of the first lanes.
+#[inline(always)]
+fn first(count: u32) -> u32 {
+    (1 << count) - 1
+}
+
+/// `floor` lowered to `v` in those of the first lanes that the mask has.
+#[inline(always)]
+fn lowered<L: Lanes>(floor: L, v: L, mask: L::Mask, count: u32) -> L {
+    let index = L::load(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    let mask = L::and(mask, index.lt(L::splat(count as f32)));
+    L::select(mask, floor.min(v), floor)
 }
 
 /// The estimate and the lower bound at eight places of a tree, in cells, less what rounding can do [m].
@@ -133,21 +228,26 @@ fn points<L: Lanes, T: Stored>(
     m: &[[L; 4]; 3],
     s: &mut Near<'_>,
     at: u32,
-    live: u32,
+    count: u32,
     floor: L,
 ) -> L {
-    s.stats.points += live.count_ones() as usize;
+    s.stats.points += count as usize;
     let (estimate, lower) = bounds_at(view, s, apply(m, lanes_of::<L>(&s.tree.position, at)));
     if let Some(list) = &mut s.doubtful {
-        let mut bits = L::bits(lower.lt(L::splat(s.best - s.tolerance))) & live;
-        let floor = lowered(floor, lower, live & !bits);
+        let kept = lower.ge(L::splat(s.best - s.tolerance));
+        let mut bits = first(count) & !L::bits(kept);
         while bits != 0 {
             list.push(at + bits.trailing_zeros());
             bits &= bits - 1;
         }
-        return floor;
+        return lowered(floor, lower, kept, count);
     }
-    let mut bits = L::bits(estimate.lt(L::splat(s.best.max(s.rivals[RIVALS - 1].0)))) & live;
+    if let Some(trail) = &mut s.trail {
+        let mut bounds = [0.0; LANES];
+        lower.store(&mut bounds);
+        trail.push(Seen { bounds, at, count, level: POINTS });
+    }
+    let mut bits = L::bits(estimate.lt(L::splat(s.best.max(s.rivals[RIVALS - 1].0)))) & first(count);
     if bits != 0 {
         let mut estimates = [0.0; LANES];
         estimate.store(&mut estimates);
@@ -171,47 +271,41 @@ fn points<L: Lanes, T: Stored>(
             place += 1;
         }
     }
-    lowered(floor, lower, live)
+    lowered(floor, lower, lower.ge(L::splat(0.0)), count)
 }
 
-#[expect(clippy::too_many_arguments, reason = "part of a kernel")]
+/// Puts those of `count` nodes from `at` on of a level on the stack that may hold a nearer point.
 #[inline(always)]
 fn nodes<L: Lanes, T: Stored>(
     view: &Bounds<'_, T>,
     m: &[[L; 4]; 3],
     s: &mut Near<'_>,
-    at: u32,
-    live: u32,
-    level: u32,
-    from: usize,
+    [at, count, level]: [u32; 3],
     floor: L,
 ) -> L {
-    s.stats.nodes += live.count_ones() as usize;
-    let nodes = &s.tree.levels[level as usize];
-    // The smallest ball, or the one behind the patch: whose bound is the larger one as seen from the middle of the surface.
-    let (p, r) = (apply(m, lanes_of::<L>(&nodes.centre, at)), lanes_at::<L>(&nodes.radius, at));
-    let (q, d) = (apply(m, lanes_of::<L>(&nodes.facing, at)), lanes_at::<L>(&nodes.depth, at));
+    s.stats.nodes += count as usize;
+    // Always there, as the array is longer by a vector.
+    let Some(balls) = s.tree.levels[level as usize].balls[at as usize..].first_chunk() else { return floor };
+    // The smallest ball, or the one behind the patch: whose bound is the larger one as seen from the surface.
+    let [x, y, z, r] = L::load_quads(balls, 0);
+    let p = apply(m, [x, y, z]);
+    let [x, y, z, d] = L::load_quads(balls, 1);
+    let q = apply(m, [x, y, z]);
     let cell = L::splat(s.frame.cell);
-    let behind = view.from_middle(p).mul(cell).sub(r).lt(view.from_middle(q).mul(cell).sub(d));
+    let behind = view.from_inner(p).mul(cell).sub(r).lt(view.from_inner(q).mul(cell).sub(d));
     let c = [L::select(behind, q[0], p[0]), L::select(behind, q[1], p[1]), L::select(behind, q[2], p[2])];
     let bound = bounds_at(view, s, c).1.sub(L::select(behind, d, r));
-    let dropped = L::bits(bound.ge(L::splat(s.best - s.tolerance)));
-    let mut bits = live & !dropped;
-    if bits != 0 {
-        let mut bounds = [0.0; LANES];
-        bound.store(&mut bounds);
-        while bits != 0 {
-            let lane = bits.trailing_zeros();
-            bits &= bits - 1;
-            let entry = Open { level, node: at + lane, bound: bounds[lane as usize] };
-            s.stack.push(entry);
-            let mut place = s.stack.len() - 1;
-            while place > from && s.stack[place - 1].bound < entry.bound {
-                s.stack[place] = s.stack[place - 1];
-                place -= 1;
-            }
-            s.stack[place] = entry;
-        }
+    let mut bounds = [0.0; LANES];
+    bound.store(&mut bounds);
+    if let Some(trail) = &mut s.trail {
+        trail.push(Seen { bounds, at, count, level });
     }
-    lowered(floor, bound, live & dropped)
+    let dropped = bound.ge(L::splat(s.best - s.tolerance));
+    let mut bits = first(count) & !L::bits(dropped);
+    while bits != 0 {
+        let lane = bits.trailing_zeros();
+        bits &= bits - 1;
+        s.stack.push(Open { level, node: at + lane, bound: bounds[lane as usize] });
+    }
+    lowered(floor, bound, dropped, count)
 }

@@ -196,8 +196,8 @@ fn finish(
         level.centre = core::array::from_fn(|a| padded().map(|(c, ..)| c[a]).collect());
         level.radius = padded().map(|(_, r, ..)| r).collect();
         level.area = padded().map(|(_, _, a, _)| a).collect();
-        level.facing = core::array::from_fn(|a| padded().map(|(.., f)| f.0[a]).collect());
-        level.depth = padded().map(|(.., f)| f.1).collect();
+        let quad = |c: Vec3, r: f32| [c.x, c.y, c.z, r];
+        level.balls = padded().map(|(c, r, _, f)| [quad(c, r), quad(f.0, f.1)]).collect();
         let last = level.parent.last().copied();
         let stand = || level.parent.iter().copied().chain(last.into_iter().cycle().take(LANES));
         let column = |from: &[Vec<f32>; 3], a: usize| stand().map(|p| from[a][p as usize]).collect();

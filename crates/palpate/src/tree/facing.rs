@@ -7,9 +7,9 @@
 use glam::{DVec3, Vec3};
 
 /// How far the centre is moved, as a share of the smallest radius.
-const MOVES: [f64; 6] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0];
+const MOVES: [f64; 7] = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0];
 /// Cosine of the angle between a patch's normal and the way to what it faces that balls are chosen for.
-const TILT: f64 = 0.92;
+const TILT: f64 = 0.88;
 
 /// The ball for `points` with normals weighted by their areas: `centre` and `radius` are those of the smallest one.
 pub(crate) fn facing_ball(
