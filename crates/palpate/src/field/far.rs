@@ -308,7 +308,7 @@ impl<'a, T> Bounds<'a, T> {
 
     /// How far places are from the inner part of the field's box [cells]: about as far as from the surface, seen from afar.
     #[inline(always)]
-    pub(crate) fn from_inner<L: Lanes>(&self, c: [L; 3]) -> L {
+    pub(crate) fn to_inner<L: Lanes>(&self, c: [L; 3]) -> L {
         let [x, y, z] = self.cells;
         let (x, y, z) = (beyond_inner(c[0], x), beyond_inner(c[1], y), beyond_inner(c[2], z));
         square(x).add(square(y)).add(square(z)).sqrt()

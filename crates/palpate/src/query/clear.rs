@@ -55,6 +55,8 @@ impl Query {
             frame,
             tree: side.tree,
             tolerance: 0.0,
+            share: f32::INFINITY,
+            beside: 0.0,
             best: need,
             point: None,
             floor: f32::INFINITY,

@@ -5,28 +5,25 @@
 //! the other, until that stays; and the answer comes with a bound that no triangle of either shape violates.
 
 use super::frame::Frame;
-use super::near::{Near, Trail, near};
+use super::near::{Near, RIVALS, near};
+use super::refine::{Found, Motion, matched, polish, refine};
+use super::trail::Trail;
 use super::{Query, Side, Stats};
-use crate::field::walk::walk_from;
 use crate::math::Pose;
 use crate::shape::Shape;
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
-/// Most times the search goes from one surface to the other and back.
-const STEPS: usize = 16;
-/// It stops when a step gains less than this [spacings].
-const GAIN: f64 = 2e-2;
-/// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
+/// What the search by the tree may drop [spacings], and at most that share of the distance. Larger: other places that are nearer are
+/// missed, and the bound is looser. Smaller: more nodes.
 const TOLERANCE: f64 = 0.3;
+const SHARE: f32 = 0.05;
 /// A point of another leaf is tried too if its estimate is at most this much above the least one [spacings], and it is at least so
 /// far away from the best point [spacings].
 const RIVAL: f64 = 0.05;
 const ELSEWHERE: f64 = 2.5;
-/// A place of the surface is taken for the closest to a point if it is at most this much farther than the field says, which may
-/// be less than the truth [spacings]. Larger: walks may begin where they lead elsewhere. Smaller: more searches from far away.
-const ASTRAY: f64 = 2.0;
-/// Those searches find a place that is at most this much farther than the nearest [spacings].
-const GIVE: f64 = 0.25;
+/// How far beside the points that stand for it a place of the surface is [spacings]: by so much may two of them differ although the
+/// surfaces are as near, where these nearly touch. Larger: more nodes and more walks. Smaller: nearer places are missed.
+const BESIDE: f64 = 1.0;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
 /// on the surface.
 const CERTAIN: f64 = 0.58;
@@ -143,6 +140,8 @@ impl Query {
             frame,
             tree: side.tree,
             tolerance: (TOLERANCE * shell.spacing) as f32,
+            share: SHARE,
+            beside: (BESIDE * shell.spacing) as f32,
             best: f32::INFINITY,
             point: None,
             rivals: Near::NO_RIVALS,
@@ -159,14 +158,21 @@ impl Query {
         let Some(point) = point else { return Distance::NONE };
         let motion = Motion::new(&pose);
         let mut best = refine(field, points, &motion, point, None);
-        // Estimates are off by a part of the spacing: another place may be the nearer one.
-        for (estimate, rival) in rivals {
-            let away = (motion.point(points.tree.position(rival as usize)) - best.2).length();
-            let estimate = f64::from(estimate);
-            if estimate < best.0
-                && estimate < least + RIVAL * shell.spacing
-                && away > ELSEWHERE * shell.spacing
-            {
+        // Estimates are off by a part of the spacing: another place may be the nearer one. The nearer they are, the more it matters
+        // which place of the surface a point is at.
+        let spacing = shell.spacing;
+        let beside = BESIDE * spacing;
+        let beside = beside * beside / (2.0 * least + beside);
+        let mut tried = [best.2; RIVALS];
+        for (i, (estimate, rival)) in rivals.into_iter().enumerate() {
+            let estimate = f64::from(estimate) - beside;
+            if estimate >= best.0.min(least + RIVAL * spacing) {
+                break;
+            }
+            let at = motion.point(points.tree.position(rival as usize));
+            let elsewhere = |p: &DVec3| (at - *p).length() > ELSEWHERE * spacing;
+            if elsewhere(&best.2) && tried.iter().all(elsewhere) {
+                tried[i] = at;
                 let other = refine(field, points, &motion, rival, None);
                 if other.0 < best.0 {
                     best = other;
@@ -205,6 +211,8 @@ impl Query {
             frame,
             tree,
             tolerance: 0.0,
+            share: f32::INFINITY,
+            beside: 0.0,
             best: (best.0 - certain) as f32,
             point: None,
             rivals: Near::NO_RIVALS,
@@ -250,103 +258,6 @@ impl Query {
         let bound = points.aabb().extent().length() + field.aabb().extent().length();
         finish(distance, bound.min(distance), on_field, on_points, a_from_b, swapped)
     }
-}
-
-/// Distance, the point of the field's shape and that of the points' shape, in the field's frame, and their triangles.
-type Found = (f64, DVec3, DVec3, [u32; 2]);
-
-/// A rotation and a translation, and the way back: quicker than a [`Pose`] for many points.
-struct Motion {
-    rotation: DMat3,
-    back: DMat3,
-    translation: DVec3,
-}
-
-impl Motion {
-    fn new(pose: &Pose) -> Self {
-        let rotation = DMat3::from_quat(pose.rotation);
-        Self { rotation, back: rotation.transpose(), translation: pose.translation }
-    }
-
-    #[inline]
-    fn point(&self, p: DVec3) -> DVec3 {
-        self.rotation * p + self.translation
-    }
-
-    #[inline]
-    fn back(&self, p: DVec3) -> DVec3 {
-        self.back * (p - self.translation)
-    }
-}
-
-/// A triangle of `field` near the point of it closest to `p`, in its frame [m].
-fn start(field: &Shape, p: DVec3) -> Option<u32> {
-    let (tree, spacing) = (&field.tree, field.tree.shell.spacing);
-    // Where the field says it is, unless that is no place of the surface so near.
-    if let Some((foot, distance)) = field.far.foot(&field.field, p)
-        && let Some(i) = tree.nearest(foot)
-        && (tree.position(i) - p).length() < distance + ASTRAY * spacing
-    {
-        return Some(tree.triangle(i));
-    }
-    tree.nearly_nearest(p, GIVE * spacing).map(|i| tree.triangle(i))
-}
-
-/// From a point of the tree to the other surface and back, as long as that brings them nearer: walks over the triangles, from those
-/// of the points nearest to each other.
-fn refine(field: &Shape, points: &Shape, pose: &Motion, point: u32, start: Option<u32>) -> Found {
-    let spacing = points.tree.shell.spacing;
-    let mut p = pose.point(points.tree.position(point as usize));
-    let mut own = points.tree.triangle(point as usize);
-    let start = start.or_else(|| self::start(field, p));
-    let Some((mut squared, mut q, mut other)) = start.and_then(|t| walk_from(&field.mesh, p, t)) else {
-        let q = field.exact.closest(p, None);
-        return (q.distance, q.point, p, [q.triangle, own]);
-    };
-    for step in 0..STEPS {
-        let Some((_, near, t)) = walk_from(&points.mesh, pose.back(q), own) else { break };
-        let moved = pose.point(near);
-        let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
-        // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
-        if step > 0 && now >= squared {
-            break;
-        }
-        let gain = squared.sqrt() - now.sqrt();
-        (p, own, squared, q, other) = (moved, t, now, to, u);
-        if gain < GAIN * spacing {
-            break;
-        }
-    }
-    (squared.sqrt(), q, p, [other, own])
-}
-
-/// Whether triangles are about as large as points are far apart: then a walk that begins at the nearest point's triangle ends at the
-/// nearest triangle, nearly always. Smaller ones have hollows between points, larger ones are few and soon searched.
-fn matched(shape: &Shape) -> bool {
-    let shell = &shape.tree.shell;
-    // The edge of an equilateral triangle of the mean area.
-    let edge = (2.31 * shell.area / shape.exact.triangle_count().max(1) as f64).sqrt();
-    (1.0..4.0).contains(&(edge / shell.spacing))
-}
-
-/// Walks may end where they are only locally nearest: from there with the nearest of all, as long as that gains.
-fn polish(field: &Shape, points: &Shape, pose: &Motion, mut best: Found) -> Found {
-    let spacing = points.tree.shell.spacing;
-    let [mut other, mut own] = best.3;
-    for _ in 0..STEPS {
-        let near = points.exact.closest(pose.back(best.1), Some(own));
-        let moved = pose.point(near.point);
-        let to = field.exact.closest(moved, Some(other));
-        (own, other) = (near.triangle, to.triangle);
-        let gain = best.0 - to.distance;
-        if gain > 0.0 {
-            best = (to.distance, to.point, moved, [other, own]);
-        }
-        if gain < GAIN * spacing {
-            break;
-        }
-    }
-    best
 }
 
 fn finish(

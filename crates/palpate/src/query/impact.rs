@@ -261,6 +261,8 @@ impl Query {
             frame,
             tree: side.tree,
             tolerance: (0.25 * spacing).max(LOOSE * expected) as f32,
+            share: f32::INFINITY,
+            beside: 0.0,
             best: f32::INFINITY,
             point: None,
             floor: f32::INFINITY,

@@ -19,7 +19,9 @@ pub(crate) mod near;
 mod parting;
 mod penetration;
 pub(crate) mod reach;
+mod refine;
 mod segment;
+pub(crate) mod trail;
 pub(crate) mod walk;
 
 pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
@@ -105,7 +107,7 @@ pub struct Query {
     /// Points a distance must be measured of.
     doubtful: Vec<u32>,
     /// What the search for the nearest point dropped.
-    trail: near::Trail,
+    trail: trail::Trail,
     /// Without SIMD, for comparison: same bits.
     scalar: bool,
     parting: parting::Memory,

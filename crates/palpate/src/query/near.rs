@@ -8,6 +8,7 @@ use super::Stats;
 use super::frame::{Frame, apply};
 use super::kernel::lanes_of;
 use super::least::Open;
+use super::trail::{POINTS, Seen, Trail};
 use crate::field::encode::Values;
 use crate::field::far::{Bounds, estimates};
 use crate::field::read::Stored;
@@ -16,57 +17,17 @@ use crate::simd::{LANES, Lanes, dispatch};
 use crate::tree::Tree;
 
 /// Leaves whose best points are remembered besides the best of all.
-const RIVALS: usize = 4;
-
-/// Most vectors a trail keeps. Searches have some twenty.
-const TRAIL: usize = 256;
-
-/// What a search looked at, so that another with a higher limit can go on from there.
-#[derive(Debug, Default)]
-pub(crate) struct Trail {
-    seen: Vec<Seen>,
-    /// There was more: not all of it is here.
-    pub(crate) full: bool,
-    /// Nodes with a bound below this were opened [m].
-    limit: f32,
-}
-
-/// Nodes of a level, or points, up to eight in a row.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    /// Lower bounds of their distances [m].
-    bounds: [f32; LANES],
-    at: u32,
-    count: u32,
-    /// [`POINTS`] for points.
-    level: u32,
-}
-
-const POINTS: u32 = u32::MAX;
-
-impl Trail {
-    /// Most nodes that going on from it puts on the stack.
-    pub(crate) const MOST: usize = TRAIL * LANES;
-
-    /// Forgets all, and has the memory for the next search.
-    pub(crate) fn clear(&mut self) {
-        self.seen.clear();
-        self.seen.reserve(TRAIL);
-        self.full = false;
-    }
-
-    #[inline(always)]
-    fn push(&mut self, seen: Seen) {
-        if self.seen.len() < TRAIL { self.seen.push(seen) } else { self.full = true }
-    }
-}
+pub(crate) const RIVALS: usize = 4;
 
 /// What is sought, and what was found. Distances are unsigned [m].
 pub(crate) struct Near<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) tree: &'a Tree,
-    /// Nodes and points that cannot be nearer than `best` by more than this are dropped [m].
+    /// Nodes and points that cannot be nearer than `best` by more than this are dropped [m], and by more than this share of `best`.
     pub(crate) tolerance: f32,
+    pub(crate) share: f32,
+    /// How far beside its points the surface is, usually [m]: so that places are not dropped where it is nearer than they are.
+    pub(crate) beside: f32,
     /// Estimated distance of the nearest point so far; only nearer ones count [m].
     pub(crate) best: f32,
     pub(crate) point: Option<u32>,
@@ -86,6 +47,22 @@ pub(crate) struct Near<'a> {
 impl Near<'_> {
     /// Before a search.
     pub(crate) const NO_RIVALS: [(f32, u32); RIVALS] = [(f32::INFINITY, 0); RIVALS];
+
+    /// What is not below this is dropped [m].
+    #[inline(always)]
+    fn limit(&self) -> f32 {
+        // √(best² + beside²) − best, about.
+        let more =
+            if self.beside > 0.0 { self.beside * self.beside / (2.0 * self.best + self.beside) } else { 0.0 };
+        self.least_limit() + more
+    }
+
+    /// What [`Near::limit`] is not below for this best and any larger one [m].
+    #[inline(always)]
+    fn least_limit(&self) -> f32 {
+        let give = self.share * self.best;
+        self.best - if give < self.tolerance { give } else { self.tolerance }
+    }
 }
 
 /// Searches the whole tree.
@@ -127,7 +104,7 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
     }
     let last = tree.levels.len() - 1;
     while let Some(open) = s.stack.pop() {
-        if open.bound >= s.best - s.tolerance {
+        if open.bound >= s.limit() {
             floor = floor.min(L::splat(open.bound));
             continue;
         }
@@ -167,15 +144,16 @@ fn kernel<L: Lanes, T: Stored>(view: &Bounds<'_, T>, s: &mut Near<'_>) {
         s.floor = s.floor.min(floors[lane]);
         lane += 1;
     }
+    let limit = s.least_limit();
     if let Some(trail) = &mut s.trail {
-        trail.limit = s.best - s.tolerance;
+        trail.limit = limit;
     }
 }
 
 /// Puts what the search before did not open, and now must be, on the stack. The floor of the rest.
 #[inline(always)]
 fn resume<L: Lanes>(s: &mut Near<'_>, mut floor: L) -> L {
-    let limit = s.best - s.tolerance;
+    let limit = s.limit();
     let (Some(trail), Some(doubtful)) = (s.trail.take(), &mut s.doubtful) else { return floor };
     let mut i = 0;
     while i < trail.seen.len() {
@@ -233,8 +211,9 @@ fn points<L: Lanes, T: Stored>(
 ) -> L {
     s.stats.points += count as usize;
     let (estimate, lower) = bounds_at(view, s, apply(m, lanes_of::<L>(&s.tree.position, at)));
+    let limit = s.limit();
     if let Some(list) = &mut s.doubtful {
-        let kept = lower.ge(L::splat(s.best - s.tolerance));
+        let kept = lower.ge(L::splat(limit));
         let mut bits = first(count) & !L::bits(kept);
         while bits != 0 {
             list.push(at + bits.trailing_zeros());
@@ -292,7 +271,7 @@ fn nodes<L: Lanes, T: Stored>(
     let [x, y, z, d] = L::load_quads(balls, 1);
     let q = apply(m, [x, y, z]);
     let cell = L::splat(s.frame.cell);
-    let behind = view.from_inner(p).mul(cell).sub(r).lt(view.from_inner(q).mul(cell).sub(d));
+    let behind = view.to_inner(p).mul(cell).sub(r).lt(view.to_inner(q).mul(cell).sub(d));
     let c = [L::select(behind, q[0], p[0]), L::select(behind, q[1], p[1]), L::select(behind, q[2], p[2])];
     let bound = bounds_at(view, s, c).1.sub(L::select(behind, d, r));
     let mut bounds = [0.0; LANES];
@@ -300,7 +279,7 @@ fn nodes<L: Lanes, T: Stored>(
     if let Some(trail) = &mut s.trail {
         trail.push(Seen { bounds, at, count, level });
     }
-    let dropped = bound.ge(L::splat(s.best - s.tolerance));
+    let dropped = bound.ge(L::splat(s.limit()));
     let mut bits = first(count) & !L::bits(dropped);
     while bits != 0 {
         let lane = bits.trailing_zeros();
@@ -309,3 +288,7 @@ fn nodes<L: Lanes, T: Stored>(
     }
     lowered(floor, bound, dropped, count)
 }
+
+#[cfg(test)]
+#[path = "near_tests.rs"]
+mod tests;

@@ -61,9 +61,8 @@ fn kernel<L: Lanes>(tree: &Tree, s: &mut Search) {
         while at < end {
             let live = if end - at >= LANES as u32 { 0xff } else { (1 << (end - at)) - 1 };
             let mut values = [0.0; LANES];
-            let value;
-            if leaf {
-                value = squared::<L>(&tree.position, at, p);
+            let value = if leaf {
+                squared::<L>(&tree.position, at, p)
             } else {
                 let below = &tree.levels[level as usize + 1];
                 let Some(balls) = below.balls[at as usize..].first_chunk() else { break };
@@ -72,8 +71,8 @@ fn kernel<L: Lanes>(tree: &Tree, s: &mut Search) {
                 let [x, y, z, r] = L::load_quads(balls, 1);
                 let behind = square(x.sub(p[0]), y.sub(p[1]), z.sub(p[2])).sqrt().sub(r);
                 let gap = gap.max(behind).max(L::splat(0.0));
-                value = gap.mul(gap);
-            }
+                gap.mul(gap)
+            };
             value.store(&mut values);
             let mut bits: u32 = L::bits(value.lt(L::splat(if leaf { s.best } else { s.limit }))) & live;
             while bits != 0 {
