@@ -36,6 +36,8 @@ const GRIDS: [(f64, f64); 3] = [(8.0, 0.09), (16.0, 0.5), (32.0, 1.5)];
 const GIVE: f64 = 1.0 / 64.0;
 /// Most nodes of one grid; its spacing is doubled until it has no more.
 const MOST_NODES: f64 = 150_000.0;
+/// The part of the box that surfaces are taken to be in, where one of two bounds is chosen, as a share of its edges.
+const INNER: f32 = 0.7;
 /// Farthest coordinate the kernel tells apart [voxels]: its square is finite. What is farther is still farther.
 const FARTHEST: f32 = 1e15;
 /// Relative rounding of a sum of squares in f32, of all steps together.
@@ -145,6 +147,50 @@ impl FarGrid {
         }
     }
 
+    /// About where the point of the surface closest to `p` is, in the shape's frame [m], and how far from `p` [m]; none where the field
+    /// does not say.
+    ///
+    /// With the squared distance of `p` itself taken off, squared distances are linear wherever the closest point stays the same, and
+    /// their slope says where it is. Where nodes around `p` have different ones it is between them.
+    pub(crate) fn foot(&self, field: &Field, p: DVec3) -> Option<(DVec3, f64)> {
+        let l = &field.lattice;
+        let u = (p - l.origin) / l.voxel;
+        let [nx, ny, nz] = l.cells;
+        let dims = DVec3::new(f64::from(nx), f64::from(ny), f64::from(nz)) * BRICK as f64;
+        if u.cmpge(DVec3::ZERO).all() && u.cmplt(dims).all() {
+            let s = field.sample(p);
+            let slope = s.gradient.length();
+            return (slope > 0.0).then(|| (p - s.gradient * (s.distance / slope), s.distance.abs()));
+        }
+        for g in &self.grids {
+            let at = (u - g.low) / g.step;
+            let [nx, ny, nz] = g.nodes;
+            let most = DVec3::new((nx - 1) as f64, (ny - 1) as f64, (nz - 1) as f64);
+            if !(at.cmpge(DVec3::ZERO).all() && at.cmplt(most).all()) {
+                continue;
+            }
+            let [i, j, k] = [at.x as usize, at.y as usize, at.z as usize];
+            let t = at - DVec3::new(i as f64, j as f64, k as f64);
+            let base = g.first + (k * ny + j) * nx + i;
+            let v = self.squared.get(base..base + nx * ny + nx + 2)?;
+            let (low, high) = (t * g.step, (DVec3::ONE - t) * g.step);
+            let (low, high) = (low * low, high * high);
+            let edge = |at: usize, yz: f64| {
+                let (a, b) = (f64::from(v[at]) - low.x - yz, f64::from(v[at + 1]) - high.x - yz);
+                (a + t.x * (b - a), b - a)
+            };
+            let (a, b) = (edge(0, low.y + low.z), edge(nx, high.y + low.z));
+            let (c, d) = (edge(nx * ny, low.y + high.z), edge(nx * ny + nx, high.y + high.z));
+            let (ab, cd) = (a.0 + t.y * (b.0 - a.0), c.0 + t.y * (d.0 - c.0));
+            let (dab, dcd) = (a.1 + t.y * (b.1 - a.1), c.1 + t.y * (d.1 - c.1));
+            let (b, d) = (b.0 - a.0, d.0 - c.0);
+            let slope = DVec3::new(dab + t.z * (dcd - dab), b + t.z * (d - b), cd - ab) / g.step;
+            let squared = (ab + t.z * (cd - ab)).max(0.0);
+            return Some((p - slope * (0.5 * l.voxel), squared.sqrt() * l.voxel));
+        }
+        None
+    }
+
     /// [`FarGrid::lower_bounds`] without SIMD, for comparison: same bits.
     #[doc(hidden)]
     pub fn lower_bounds_plain(&self, field: &Field, points: &[Vec3], f: &mut [f32], lower: &mut [f32]) {
@@ -228,7 +274,8 @@ pub(crate) struct Bounds<'a, T> {
 impl<'a, T> Bounds<'a, T> {
     pub(crate) fn new(field: &'a Field, far: &'a FarGrid, values: &'a [T], scale: f32) -> Self {
         let (l, r) = (&field.lattice, &field.report);
-        let most = l.dims().into_iter().max().map_or(1.0, f64::from);
+        let [nx, ny, nz] = l.cells;
+        let most = f64::from(nx.max(ny).max(nz)) * BRICK as f64;
         let rounding = 1e-4 + 1e-6 * most;
         let none = GridView { low: [0.0; 3], step: 1.0, nodes: [0; 3], first: 0 };
         let mut grids = [none; GRIDS.len()];
@@ -236,7 +283,7 @@ impl<'a, T> Bounds<'a, T> {
             *to = GridView {
                 low: g.low.as_vec3().to_array(),
                 step: g.step as f32,
-                nodes: g.nodes.map(|n| n as i32),
+                nodes: [g.nodes[0] as i32, g.nodes[1] as i32, g.nodes[2] as i32],
                 first: g.first as i32,
             };
         }
@@ -250,7 +297,7 @@ impl<'a, T> Bounds<'a, T> {
             unit: (f64::from(scale) / l.voxel) as f32,
             scale,
             voxel: l.voxel as f32,
-            cells: l.cells.map(|c| c as i32),
+            cells: [nx as i32, ny as i32, nz as i32],
             exact: up(2e-4 * l.voxel + field.values.error()) + rounding as f32,
             background: up(r.excess_background),
             bricks: up(r.excess_bricks),
@@ -258,6 +305,21 @@ impl<'a, T> Bounds<'a, T> {
             rounding: rounding as f32,
         }
     }
+
+    /// How far places are from the inner part of the field's box [cells]: about as far as from the surface, seen from afar.
+    #[inline(always)]
+    pub(crate) fn to_inner<L: Lanes>(&self, c: [L; 3]) -> L {
+        let [x, y, z] = self.cells;
+        let (x, y, z) = (beyond_inner(c[0], x), beyond_inner(c[1], y), beyond_inner(c[2], z));
+        square(x).add(square(y)).add(square(z)).sqrt()
+    }
+}
+
+/// How far a coordinate is outside the inner part of a length.
+#[inline(always)]
+fn beyond_inner<L: Lanes>(c: L, length: i32) -> L {
+    let half = 0.5 * length as f32;
+    c.sub(L::splat(half)).abs().sub(L::splat(INNER * half)).max(L::splat(0.0))
 }
 
 dispatch! {
@@ -310,10 +372,15 @@ fn many<L: Lanes, T: Stored>(view: &Bounds<'_, T>, points: &[Vec3], f: &mut [f32
 
 /// The field's value and the lower bound of the true distance of eight points, relative to the lattice's origin [m].
 #[inline(always)]
-pub(crate) fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
-    let (zero, nan) = (L::splat(0.0), L::splat(f32::NAN));
+fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
     let inverse = L::splat(1.0 / view.voxel);
-    let u = [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)];
+    anywhere(view, [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)])
+}
+
+/// [`lower_bounds`] of points in voxels.
+#[inline(always)]
+fn anywhere<L: Lanes, T: Stored>(view: &Bounds<'_, T>, u: [L; 3]) -> (L, L) {
+    let (zero, nan) = (L::splat(0.0), L::splat(f32::NAN));
     let held = [hold(view, u[0], 0), hold(view, u[1], 1), hold(view, u[2], 2)];
     let away = [u[0].sub(held[0]), u[1].sub(held[1]), u[2].sub(held[2])];
     let (f, lower) = inside::<L, T>(view, held);
@@ -332,12 +399,12 @@ pub(crate) fn lower_bounds<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3])
     (L::select(bad, nan, f), L::select(bad, zero, finish(view, lower)))
 }
 
-/// An estimate of the distance of eight points, unsigned, and a lower bound of it [m]; points relative to the lattice's origin [m].
+/// An estimate of the distance of eight points, unsigned, and a lower bound of it [m]; points relative to the lattice's origin [cells].
 /// As [`lower_bounds`] outside the box, in less time.
 #[inline(always)]
-pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) -> (L, L) {
-    let inverse = L::splat(1.0 / view.voxel);
-    let u = [p[0].mul(inverse), p[1].mul(inverse), p[2].mul(inverse)];
+pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, c: [L; 3]) -> (L, L) {
+    let eight = L::splat(BRICK as f32);
+    let u = [c[0].mul(eight), c[1].mul(eight), c[2].mul(eight)];
     let low = u[0].min(u[1]).min(u[2]);
     let [x, y, z] = view.cells;
     let high = u[0].sub(edge(x)).max(u[1].sub(edge(y))).max(u[2].sub(edge(z)));
@@ -349,7 +416,7 @@ pub(crate) fn estimates<L: Lanes, T: Stored>(view: &Bounds<'_, T>, p: [L; 3]) ->
             return (lower, lower);
         }
     }
-    let (f, lower) = lower_bounds::<L, T>(view, p);
+    let (f, lower) = anywhere::<L, T>(view, u);
     (f.abs().max(lower), lower)
 }
 
@@ -496,9 +563,11 @@ fn outside<L: Lanes, T>(view: &Bounds<'_, T>, u: [L; 3]) -> L {
     let Some(mut rows) = Places::<_, 4, 2>::new(view.squared) else { return zero };
     let (mut t, mut step, mut found) = ([zero; 3], zero, zero);
     let (mut base, mut row, mut layer) = (L::ints(0), L::ints(0), L::ints(0));
-    // From the coarsest to the finest, which is the last to be taken.
-    for i in 0..GRIDS.len() {
-        let g = &view.grids[GRIDS.len() - 1 - i];
+    // The finest that has the point; neighbours have the same, usually.
+    let mut i = 0;
+    while i < GRIDS.len() {
+        let g = &view.grids[i];
+        i += 1;
         let inverse = L::splat(1.0 / g.step);
         let at = [
             u[0].sub(L::splat(g.low[0])).mul(inverse),
@@ -507,6 +576,7 @@ fn outside<L: Lanes, T>(view: &Bounds<'_, T>, u: [L; 3]) -> L {
         ];
         let here =
             L::and(L::and(within(at[0], g.nodes[0]), within(at[1], g.nodes[1])), within(at[2], g.nodes[2]));
+        let here = L::and(here, found.lt(one));
         if L::bits(here) == 0 {
             continue;
         }
@@ -526,6 +596,9 @@ fn outside<L: Lanes, T>(view: &Bounds<'_, T>, u: [L; 3]) -> L {
         ];
         step = L::select(here, L::splat(g.step), step);
         found = L::select(here, one, found);
+        if L::bits(found.lt(one)) == 0 {
+            break;
+        }
     }
     set_rows::<L, f32>(&mut rows, base, row, layer);
     let mean = trilinear(eight_values::<L, f32>(&rows), t).mul(L::splat(1.0 - ROUNDING));

@@ -155,3 +155,31 @@ fn bounds_hold_for_any_point() {
     }
     far.lower_bounds(&field, &[], &mut [], &mut []);
 }
+
+/// Where the slope of the squared distances says the closest point is: nearly there from most places, and never a panic.
+#[test]
+fn feet_are_near_the_closest_points() {
+    for Case { name, mesh, .. } in cases().into_iter().take(2) {
+        let voxel = mesh.aabb().extent().max_element() / 80.0;
+        let params = FieldParams { exact_background: true, ..Default::default() };
+        let (field, exact) = Field::build_with_exact(&mesh, voxel, &params, &Silent).unwrap();
+        let far = FarGrid::build(&field, &exact);
+        let (middle, size) = (mesh.aabb().centre(), mesh.aabb().extent().max_element());
+        let mut next = random(5);
+        let (mut told, mut near, mut outside) = (0, 0, 0);
+        for _ in 0..2000 {
+            let p = middle + (DVec3::new(next(), next(), next()) - 0.5) * 3.0 * size;
+            let Some((foot, distance)) = far.foot(&field, p) else { continue };
+            let truth = exact.closest(p, None);
+            told += 1;
+            outside += usize::from(!field.lattice().aabb().contains(p));
+            let off = exact.closest(foot, None).distance;
+            near += usize::from(off < 2.0 * voxel && (distance - truth.distance).abs() < 2.0 * voxel);
+        }
+        assert!(told > 1500 && outside > 1000, "{name}: {told}, {outside} outside");
+        // Cells are up to 32 voxels wide.
+        assert!(near * 10 >= told * 6, "{name}: {near} of {told}");
+        assert!(far.foot(&field, DVec3::NAN).is_none());
+        assert!(far.foot(&field, DVec3::splat(1e300)).is_none());
+    }
+}

@@ -33,6 +33,7 @@ mod sign;
 pub mod source;
 mod spread;
 mod surface;
+pub(crate) mod walk;
 pub(crate) mod witness;
 
 pub use encode::Encoding;

@@ -2,7 +2,7 @@
 
 use super::brick::{NODES, SIDE};
 use super::scan::{BRICK, NONE};
-use super::surface::{Feature, closest_point};
+use super::surface::closest_point;
 use super::{Field, SignMethod};
 use crate::mesh::Mesh;
 use glam::DVec3;
@@ -84,44 +84,6 @@ impl Field {
             nodes.get((n[2] * SIDE + n[1]) * SIDE + n[0]).copied().filter(|t| *t != NONE)
         })
     }
-}
-
-/// The point of `mesh`, caps included, to which a walk over its triangles leads from triangle `start`, always nearer to `p` (both in
-/// the shape's frame [m]): squared distance, point and triangle. A place that is locally closest; none for a triangle there is not.
-pub(crate) fn walk_from(mesh: &Mesh, p: DVec3, start: u32) -> Option<(f64, DVec3, u32)> {
-    let closed = mesh.closed();
-    let topology = if closed.triangles.is_empty() { mesh.topology() } else { &closed.topology };
-    let across = |t: u32| topology.neighbours.get(t as usize).copied().unwrap_or([NONE; 3]);
-    let measure = |t: u32| {
-        let (q, feature) = closest_point(corners(mesh, t)?, p);
-        Some(((q - p).length_squared(), q, t, feature))
-    };
-    let mut best = measure(start)?;
-    for _ in 0..WALK {
-        let (before, _, t, feature) = best;
-        let mut take = |n: u32| {
-            if let Some(found) = measure(n).filter(|f| f.0 < best.0) {
-                best = found;
-            }
-        };
-        // Over the feature the closest point is on: no other neighbour can be nearer but one that is near by chance.
-        match feature {
-            Feature::Face => {}
-            Feature::Edge(e) => take(across(t)[e.min(2)]),
-            Feature::Corner(_) => {
-                for n in across(t) {
-                    take(n);
-                    for m in across(n) {
-                        take(m);
-                    }
-                }
-            }
-        }
-        if best.0 >= before {
-            break;
-        }
-    }
-    Some((best.0, best.1, best.2))
 }
 
 /// Squared distance, point and triangle of the best so far.

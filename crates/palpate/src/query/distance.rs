@@ -5,23 +5,25 @@
 //! the other, until that stays; and the answer comes with a bound that no triangle of either shape violates.
 
 use super::frame::Frame;
-use super::near::{Near, near};
+use super::near::{Near, RIVALS, near};
+use super::refine::{Found, Motion, matched, polish, refine};
+use super::trail::Trail;
 use super::{Query, Side, Stats};
-use crate::field::witness::walk_from;
 use crate::math::Pose;
 use crate::shape::Shape;
 use glam::DVec3;
 
-/// Most times the search goes from one surface to the other and back.
-const STEPS: usize = 16;
-/// It stops when a step gains less than this [spacings].
-const GAIN: f64 = 2e-2;
-/// What the search by the tree may drop [spacings]. Larger: a looser bound. Smaller: more nodes.
-const TOLERANCE: f64 = 0.35;
-/// A point of another leaf is tried too if its estimate is at most this much above the best distance [spacings], and it is at least so
+/// What the search by the tree may drop [spacings], and at most that share of the distance. Larger: other places that are nearer are
+/// missed, and the bound is looser. Smaller: more nodes.
+const TOLERANCE: f64 = 0.3;
+const SHARE: f32 = 0.05;
+/// A point of another leaf is tried too if its estimate is at most this much above the least one [spacings], and it is at least so
 /// far away from the best point [spacings].
-const RIVAL: f64 = 0.1;
+const RIVAL: f64 = 0.05;
 const ELSEWHERE: f64 = 2.5;
+/// How far beside the points that stand for it a place of the surface is [spacings]: by so much may two of them differ although the
+/// surfaces are as near, where these nearly touch. Larger: more nodes and more walks. Smaller: nearer places are missed.
+const BESIDE: f64 = 1.0;
 /// The bound to be reached, less the radius that points cover [spacings]: nodes that the field cannot exclude so far are measured
 /// on the surface.
 const CERTAIN: f64 = 0.58;
@@ -70,8 +72,8 @@ impl Query {
             return Distance { distance: f64::NAN, bound: f64::NAN, ..Distance::NONE };
         }
         let swapped = a.tree.len() < b.tree.len();
-        let sides = [Side::new(a, b, a_from_b, swapped), Side::new(a, b, a_from_b, !swapped)];
-        let out = self.apart(a, b, a_from_b, &sides[0], swapped);
+        let side = Side::new(a, b, a_from_b, swapped);
+        let out = self.apart(a, b, a_from_b, &side, swapped);
         // Overlapping if a point of either is in the other. Where surfaces are certainly apart, one point of a part tells for all.
         let whole = |s: &Shape| s.mesh.report().components == 1;
         let overlaps = if out.distance > out.bound && whole(a) && whole(b) {
@@ -79,10 +81,14 @@ impl Query {
             a.field.sample(a_from_b.point(b.tree.position(0))).distance < 0.0
                 || b.field.sample(b_from_a.point(a.tree.position(0))).distance < 0.0
         } else {
-            let inside = [0, 1].map(|i| self.least(&sides[i], f32::MIN_POSITIVE, 0.0));
-            inside.iter().any(Option::is_some)
+            self.least(&side, f32::MIN_POSITIVE, 0.0).is_some()
+                || self.least(&Side::new(a, b, a_from_b, !swapped), f32::MIN_POSITIVE, 0.0).is_some()
         };
-        if overlaps { self.deepest(a, b, a_from_b, &sides, swapped) } else { out }
+        if !overlaps {
+            return out;
+        }
+        let sides = [side, Side::new(a, b, a_from_b, !swapped)];
+        self.deepest(a, b, a_from_b, &sides, swapped)
     }
 
     /// The deepest point of either shape in the other.
@@ -128,41 +134,58 @@ impl Query {
         let Some(frame) = &side.frame else { return self.beyond(field, points, &pose, a_from_b, swapped) };
         let shell = &points.tree.shell;
         self.stack.clear();
-        self.stack.reserve(side.tree.waiting);
+        self.stack.reserve(side.tree.waiting + Trail::MOST);
+        self.trail.clear();
         let mut search = Near {
             frame,
             tree: side.tree,
             tolerance: (TOLERANCE * shell.spacing) as f32,
+            share: SHARE,
+            beside: (BESIDE * shell.spacing) as f32,
             best: f32::INFINITY,
             point: None,
             rivals: Near::NO_RIVALS,
             floor: f32::INFINITY,
             doubtful: None,
+            trail: Some(&mut self.trail),
             stats: self.stats,
             stack: &mut self.stack,
         };
         near(side.field, &field.far, &mut search);
         let (point, rivals, mut floor) = (search.point, search.rivals, f64::from(search.floor));
+        let least = f64::from(search.best);
         self.stats = search.stats;
         let Some(point) = point else { return Distance::NONE };
-        let mut best = refine(field, points, &pose, point, shell.spacing);
-        // Estimates are off by a part of the spacing: another place may be the nearer one.
-        for (estimate, rival) in rivals {
-            let away = (pose.point(points.tree.position(rival as usize)) - best.2).length();
-            if f64::from(estimate) < best.0 + RIVAL * shell.spacing && away > ELSEWHERE * shell.spacing {
-                let other = refine(field, points, &pose, rival, shell.spacing);
+        let motion = Motion::new(&pose);
+        let mut best = refine(field, points, &motion, point, None);
+        // Estimates are off by a part of the spacing: another place may be the nearer one. The nearer they are, the more it matters
+        // which place of the surface a point is at.
+        let spacing = shell.spacing;
+        let beside = BESIDE * spacing;
+        let beside = beside * beside / (2.0 * least + beside);
+        let mut tried = [best.2; RIVALS];
+        for (i, (estimate, rival)) in rivals.into_iter().enumerate() {
+            let estimate = f64::from(estimate) - beside;
+            if estimate >= best.0.min(least + RIVAL * spacing) {
+                break;
+            }
+            let at = motion.point(points.tree.position(rival as usize));
+            let elsewhere = |p: &DVec3| (at - *p).length() > ELSEWHERE * spacing;
+            if elsewhere(&best.2) && tried.iter().all(elsewhere) {
+                tried[i] = at;
+                let other = refine(field, points, &motion, rival, None);
                 if other.0 < best.0 {
                     best = other;
                 }
             }
         }
         if !(matched(field) && matched(points)) {
-            best = polish(field, points, &pose, shell.spacing, best);
+            best = polish(field, points, &motion, best);
         }
         let certain = CERTAIN * shell.spacing;
         // Where rounding is coarse against the spacing, from very far away, nothing can be certain to a part of it.
         if floor < best.0 - certain && f64::from(frame.rounding) < 0.1 * shell.spacing {
-            (best, floor) = self.certify(field, points, &pose, frame, best, certain);
+            (best, floor) = self.certify(field, points, &motion, frame, best, certain);
         }
         let (distance, on_field, on_points, _) = best;
         // Every point of the surface is within the radius of one of its points.
@@ -175,23 +198,27 @@ impl Query {
         &mut self,
         field: &Shape,
         points: &Shape,
-        pose: &Pose,
+        pose: &Motion,
         frame: &Frame,
         mut best: Found,
         certain: f64,
     ) -> (Found, f64) {
         let tree = &*points.tree;
         self.doubtful.clear();
-        self.doubtful.reserve(tree.len());
+        // A point can be met twice: once more where the search goes on.
+        self.doubtful.reserve(2 * tree.len());
         let mut search = Near {
             frame,
             tree,
             tolerance: 0.0,
+            share: f32::INFINITY,
+            beside: 0.0,
             best: (best.0 - certain) as f32,
             point: None,
             rivals: Near::NO_RIVALS,
             floor: f32::INFINITY,
             doubtful: Some(&mut self.doubtful),
+            trail: if self.trail.full { None } else { Some(&mut self.trail) },
             stats: self.stats,
             stack: &mut self.stack,
         };
@@ -205,7 +232,7 @@ impl Query {
                 None => floor = floor.min(best.0),
                 Some(q) => {
                     floor = floor.min(q.distance);
-                    let better = refine(field, points, pose, point, tree.shell.spacing);
+                    let better = refine(field, points, pose, point, Some(q.triangle));
                     if better.0 < best.0 {
                         best = better;
                     }
@@ -227,70 +254,10 @@ impl Query {
         if points.tree.is_empty() {
             return Distance::NONE;
         }
-        let (distance, on_field, on_points, _) = refine(field, points, pose, 0, points.tree.shell.spacing);
+        let (distance, on_field, on_points, _) = refine(field, points, &Motion::new(pose), 0, None);
         let bound = points.aabb().extent().length() + field.aabb().extent().length();
         finish(distance, bound.min(distance), on_field, on_points, a_from_b, swapped)
     }
-}
-
-/// Distance, the point of the field's shape and that of the points' shape, in the field's frame, and their triangles.
-type Found = (f64, DVec3, DVec3, [u32; 2]);
-
-/// From a point of the tree to the other surface and back, as long as that brings them nearer: walks over the triangles, from those
-/// of the points nearest to each other.
-fn refine(field: &Shape, points: &Shape, pose: &Pose, point: u32, spacing: f64) -> Found {
-    let back = pose.inverse();
-    let mut p = pose.point(points.tree.position(point as usize));
-    let mut own = points.tree.triangle(point as usize);
-    let start = field.tree.nearest(p).map(|i| field.tree.triangle(i));
-    let Some((mut squared, mut q, mut other)) = start.and_then(|t| walk_from(&field.mesh, p, t)) else {
-        let q = field.exact.closest(p, None);
-        return (q.distance, q.point, p, [q.triangle, own]);
-    };
-    for step in 0..STEPS {
-        let Some((_, near, t)) = walk_from(&points.mesh, back.point(q), own) else { break };
-        let moved = pose.point(near);
-        let Some((now, to, u)) = walk_from(&field.mesh, moved, other) else { break };
-        // The tree's point is rounded, hence beside the surface: the first step counts even where it gains nothing.
-        if step > 0 && now >= squared {
-            break;
-        }
-        let gain = squared.sqrt() - now.sqrt();
-        (p, own, squared, q, other) = (moved, t, now, to, u);
-        if gain < GAIN * spacing {
-            break;
-        }
-    }
-    (squared.sqrt(), q, p, [other, own])
-}
-
-/// Whether triangles are about as large as points are far apart: then a walk that begins at the nearest point's triangle ends at the
-/// nearest triangle, nearly always. Smaller ones have hollows between points, larger ones are few and soon searched.
-fn matched(shape: &Shape) -> bool {
-    let shell = &shape.tree.shell;
-    // The edge of an equilateral triangle of the mean area.
-    let edge = (2.31 * shell.area / shape.exact.triangle_count().max(1) as f64).sqrt();
-    (1.0..4.0).contains(&(edge / shell.spacing))
-}
-
-/// Walks may end where they are only locally nearest: from there with the nearest of all, as long as that gains.
-fn polish(field: &Shape, points: &Shape, pose: &Pose, spacing: f64, mut best: Found) -> Found {
-    let back = pose.inverse();
-    let [mut other, mut own] = best.3;
-    for _ in 0..STEPS {
-        let near = points.exact.closest(back.point(best.1), Some(own));
-        let moved = pose.point(near.point);
-        let to = field.exact.closest(moved, Some(other));
-        (own, other) = (near.triangle, to.triangle);
-        let gain = best.0 - to.distance;
-        if gain > 0.0 {
-            best = (to.distance, to.point, moved, [other, own]);
-        }
-        if gain < GAIN * spacing {
-            break;
-        }
-    }
-    best
 }
 
 fn finish(

@@ -31,12 +31,16 @@ impl Frame {
         let cell = l.voxel * BRICK as f64;
         let r = DMat3::from_quat(field_from_tree.rotation);
         let origin = field_from_tree.point(tree.origin) - l.origin;
-        let rows = |m: DMat3| m.transpose().to_cols_array_2d().map(|row| row.map(|v| v as f32));
+        // Not `map` on arrays, which stays a call.
+        let rows = |m: DMat3| {
+            let m = m.transpose();
+            [m.x_axis.as_vec3().to_array(), m.y_axis.as_vec3().to_array(), m.z_axis.as_vec3().to_array()]
+        };
         // From the farthest point, the middle of the tree, and the field's box.
         let reach = origin.length() + tree.reach() + l.aabb().extent().length();
         let frame = Self {
             m: rows(r * (1.0 / cell)),
-            t: (origin / cell).to_array().map(|v| v as f32),
+            t: (origin / cell).as_vec3().to_array(),
             rotation: rows(r),
             cell: cell as f32,
             rounding: (ROUNDING * reach) as f32,

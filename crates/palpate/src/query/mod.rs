@@ -20,9 +20,11 @@ pub(crate) mod near;
 mod parting;
 mod penetration;
 pub(crate) mod reach;
+mod refine;
 mod segment;
 mod shortest;
 mod sweep;
+pub(crate) mod trail;
 pub(crate) mod walk;
 
 pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
@@ -114,6 +116,8 @@ pub struct Query {
     coherence: Coherence,
     /// Points a distance must be measured of.
     doubtful: Vec<u32>,
+    /// What the search for the nearest point dropped.
+    trail: trail::Trail,
     /// Without SIMD, for comparison: same bits.
     scalar: bool,
     parting: parting::Memory,

@@ -2,6 +2,7 @@
 
 use super::ball::smallest_ball;
 use super::cluster::{Clusters, Wanted, cluster};
+use super::facing::facing_ball;
 use super::{Level, Tree, TreeParams};
 use crate::par;
 use crate::shell::Shell;
@@ -178,17 +179,25 @@ fn finish(
                     let c = c.as_vec3();
                     let reach = range.clone().map(|i| (point(i).as_dvec3() - c.as_dvec3()).length());
                     let r = (reach.fold(0.0, f64::max) * (1.0 + 1e-7)) as f32;
+                    let r = r.next_up();
+                    let outward = range.clone().map(|i| {
+                        let n = Vec3::new(normal[0][i], normal[1][i], normal[2][i]);
+                        n.as_dvec3() * f64::from(area[i])
+                    });
+                    let facing = facing_ball(range.clone().map(point), outward.sum(), c, r);
                     let area = range.map(|i| f64::from(area[i])).sum::<f64>() as f32;
-                    (c, r.next_up(), area)
+                    (c, r, area, facing)
                 })
                 .collect::<Vec<_>>()
         });
-        let balls: Vec<(Vec3, f32, f32)> = balls.into_iter().flatten().collect();
+        let balls: Vec<(Vec3, f32, f32, (Vec3, f32))> = balls.into_iter().flatten().collect();
         let last = balls.last().copied();
         let padded = || balls.iter().copied().chain(last.into_iter().cycle().take(LANES));
         level.centre = core::array::from_fn(|a| padded().map(|(c, ..)| c[a]).collect());
-        level.radius = padded().map(|(_, r, _)| r).collect();
-        level.area = padded().map(|(.., a)| a).collect();
+        level.radius = padded().map(|(_, r, ..)| r).collect();
+        level.area = padded().map(|(_, _, a, _)| a).collect();
+        let quad = |c: Vec3, r: f32| [c.x, c.y, c.z, r];
+        level.balls = padded().map(|(c, r, _, f)| [quad(c, r), quad(f.0, f.1)]).collect();
         let last = level.parent.last().copied();
         let stand = || level.parent.iter().copied().chain(last.into_iter().cycle().take(LANES));
         let ids = stand().collect();
@@ -196,7 +205,7 @@ fn finish(
         let columns = [0, 1, 2].map(|a| (column(&position, a), column(&normal, a)));
         let [(x, u), (y, v), (z, w)] = columns;
         (level.position, level.normal, level.ids) = ([x, y, z], [u, v, w], ids);
-        level.largest = balls.iter().map(|(_, r, _)| *r).fold(0.0, f32::max);
+        level.largest = balls.iter().map(|(_, r, ..)| *r).fold(0.0, f32::max);
     }
     let off = |l: &Level| l.len().abs_diff(params.segments);
     let segments = (0..levels.len()).min_by_key(|l| off(&levels[*l])).unwrap_or(0);

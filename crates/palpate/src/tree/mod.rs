@@ -6,6 +6,7 @@
 mod ball;
 mod build;
 mod cluster;
+mod facing;
 mod nearest;
 
 use crate::shell::ShellReport;
@@ -77,6 +78,8 @@ pub(crate) struct Level {
     pub(crate) centre: [Vec<f32>; 3],
     /// Its radius, rounded up [m].
     pub(crate) radius: Vec<f32>,
+    /// Centre and radius of the smallest ball again, then of the one that bounds distances from what the node faces, side by side.
+    pub(crate) balls: Vec<[[f32; 4]; 2]>,
     /// Node i has the nodes `first[i]..first[i + 1]` of the next level; points on the last level.
     pub(crate) first: Vec<u32>,
     /// Node i has the points `points[i]..points[i + 1]`.
@@ -195,7 +198,7 @@ impl Tree {
 
     /// Memory of the tree [bytes].
     pub fn bytes(&self) -> usize {
-        let level = |l: &Level| 4 * (12 * l.radius.len() + 2 * l.first.len() + l.parent.len());
+        let level = |l: &Level| 4 * (20 * l.radius.len() + 2 * l.first.len() + l.parent.len());
         4 * 9 * self.position[0].len() + self.levels.iter().map(level).sum::<usize>()
     }
 }
