@@ -226,22 +226,24 @@ fn prune_group<L: Lanes, T: Layout>(
         let radius = job.balls.eight::<L>(at)[3];
         let mut bits = L::bits(job.reach.limit(radius).ge(d)) & live;
         if let Some(whole) = &mut whole {
-            let mut inside = L::bits(radius.mul(L::splat(WHOLE)).ge(d)) & bits;
+            let inside = L::bits(radius.mul(L::splat(WHOLE)).ge(d)) & bits;
             bits &= !inside;
-            while inside != 0 {
-                let node = at as usize + inside.trailing_zeros() as usize;
-                inside &= inside - 1;
-                if let [from, to, ..] = level.points[node..] {
-                    join(whole, from, to);
-                }
-            }
+            add(&level.points, at, inside, whole);
         }
-        while bits != 0 {
-            let node = at as usize + bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            if let [from, to, ..] = level.first[node..] {
-                join(out, from, to);
-            }
+        add(&level.first, at, bits, out);
+    }
+}
+
+/// Adds what the nodes whose bits are set have, from `first` of a node to that of the next: one run for neighbours.
+#[inline(always)]
+fn add(first: &[u32], at: u32, mut bits: u32, out: &mut Vec<Run>) {
+    while bits != 0 {
+        let lane = bits.trailing_zeros();
+        let end = lane + (bits >> lane).trailing_ones();
+        bits &= u32::MAX << end;
+        let (from, to) = (first.get((at + lane) as usize), first.get((at + end) as usize));
+        if let (Some(from), Some(to)) = (from, to) {
+            join(out, *from, *to);
         }
     }
 }
