@@ -63,6 +63,8 @@ impl Layout for Quad {
         let at = L::select(cells.coarse, L::splat(0.0), at);
         let first = L::int_and(cells.entry, L::ints(!COARSE));
         L::set_places(&mut group.rows, i, [L::int_add(first, at.to_ints())]);
+        // One line for each point, asked for while those of other points are located.
+        Self::prefetch(group, i);
     }
 
     #[inline(always)]
