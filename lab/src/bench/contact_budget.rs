@@ -32,6 +32,8 @@ const CURVE_QUERIES: usize = 2_000;
 struct Outcome {
     /// Time of each query [µs], sorted.
     micros: Vec<f64>,
+    /// Wall time of each query after it was last asked whether to stop [µs], sorted.
+    after: Vec<f64>,
     /// Root of the mean square of the force's difference, over that of the force [1].
     rms: f64,
     /// Share of queries that found every contact [1].
@@ -48,14 +50,16 @@ pub fn run(options: &Options, folder: Option<&Path>) -> Result<Found> {
     let queries = if options.quick { QUERIES / 20 } else { QUERIES };
     let main = slide(&shape, queries, Some(ALLOWED));
     let within = 100.0 * share(&main.micros, LIMIT);
-    let at = |q: f64| main.micros[((main.micros.len() as f64 * q) as usize).min(main.micros.len() - 1)];
+    let of = |v: &[f64], q: f64| v[((v.len() as f64 * q) as usize).min(v.len() - 1)];
+    let at = |q: f64| of(&main.micros, q);
     let note = format!(
-        "{queries} queries, {ALLOWED} µs allowed: median {:.1}, p99 {:.1}, p99.9 {:.1}, largest {:.1} µs of thread time; \
-         {:.0} contacts in all (mean), {:.1} % complete",
+        "{queries} queries, {ALLOWED} µs allowed: median {:.1}, p99 {:.1}, p99.9 {:.1}, largest {:.1} µs of thread time, p99.9 {:.1} µs \
+         after the last question; {:.0} contacts in all (mean), {:.1} % complete",
         at(0.5),
         at(0.99),
         at(0.999),
         at(1.0),
+        of(&main.after, 0.999),
         main.contacts,
         100.0 * main.complete
     );
@@ -123,7 +127,8 @@ fn slide(shape: &Shape, queries: usize, allowed: Option<f64>) -> Outcome {
     let params = QueryParams::default();
     let force = ForceParams::new(1.0);
     let of = |c: &Contacts, pose: &Pose| penalty(c, &force, pose, None, None).wrench.force;
-    let mut outcome = Outcome { micros: Vec::with_capacity(queries), rms: 0.0, complete: 0.0, contacts: 0.0 };
+    let times = || Vec::with_capacity(queries);
+    let mut outcome = Outcome { micros: times(), after: times(), rms: 0.0, complete: 0.0, contacts: 0.0 };
     let (mut difference, mut total, mut compared, mut complete) = (0.0, 0.0, 0usize, 0usize);
     let mut forces = Vec::new();
     for i in 0..queries {
@@ -131,8 +136,15 @@ fn slide(shape: &Shape, queries: usize, allowed: Option<f64>) -> Outcome {
         let start = thread_time();
         // The clock a caller would ask: reading the thread's own costs as much as testing a hundred points.
         let deadline = allowed.map(|us| Instant::now() + Duration::from_secs_f64(us * 1e-6));
-        let mut late = || deadline.is_some_and(|d| Instant::now() >= d);
+        let mut asked = Instant::now();
+        let mut late = || {
+            deadline.is_some_and(|d| {
+                asked = Instant::now();
+                asked >= d
+            })
+        };
         let (found, reached) = query.budget(shape, shape, &pose, &params, Budget::Until(&mut late));
+        outcome.after.push(asked.elapsed().as_secs_f64() * 1e6);
         outcome.micros.push((thread_time() - start).as_secs_f64() * 1e6);
         complete += usize::from(reached.complete);
         if i % COMPARE == 0 {
@@ -148,6 +160,7 @@ fn slide(shape: &Shape, queries: usize, allowed: Option<f64>) -> Outcome {
         (total, compared) = (total + whole.length_squared(), compared + 1);
     }
     outcome.micros.sort_unstable_by(f64::total_cmp);
+    outcome.after.sort_unstable_by(f64::total_cmp);
     outcome.rms = if total > 0.0 { (difference / total).sqrt() } else { 0.0 };
     outcome.complete = complete as f64 / queries.max(1) as f64;
     outcome.contacts /= compared.max(1) as f64;
