@@ -153,6 +153,7 @@ impl<'a, const N: usize> Columns<'a, N> {
     }
 
     /// Rows `at` to `at + 7`, or the last eight.
+    #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
     #[inline(always)]
     pub(crate) fn eight<L: Lanes>(&self, at: u32) -> [L; N] {
         let at = (at as usize).min(self.last);

@@ -7,6 +7,7 @@
 pub mod analytic;
 mod assemble;
 mod background;
+pub(crate) mod blocked;
 pub(crate) mod bounds;
 pub(crate) mod brick;
 mod build;

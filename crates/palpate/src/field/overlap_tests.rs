@@ -1,5 +1,6 @@
 use super::*;
 use crate::field::FieldParams;
+use crate::field::blocked::blocked;
 use crate::mesh::{Mesh, RawMesh, samples};
 
 fn exact(raw: RawMesh, voxel: f64) -> Exact {
@@ -37,7 +38,7 @@ fn what_is_in_the_way_is_found_and_little_else() {
         assert!(out.is_sorted());
         found += out.len();
         for t in 0..knot.triangles.len() {
-            if crate::query::meets_within(knot.corners(t), corners, sweep) {
+            if blocked(knot.corners(t), corners, sweep, 1e-9, (0.0, 1.0)).is_some() {
                 hits += 1;
                 assert!(out.binary_search(&(t as u32)).is_ok(), "{t} of {corners:?} {sweep}");
             }

@@ -4,7 +4,6 @@
 //! asked.
 
 mod batch;
-mod blocked;
 mod budget;
 mod clear;
 mod coherence;
@@ -44,12 +43,6 @@ use frame::Frame;
 use least::Open;
 use std::sync::Arc;
 use walk::Run;
-
-/// Whether triangle `b` meets `a` on its way, for tests of what leads there.
-#[cfg(test)]
-pub(crate) fn meets_within(a: [glam::DVec3; 3], b: [glam::DVec3; 3], way: glam::DVec3) -> bool {
-    blocked::blocked(a, b, way, 1e-9, (0.0, 1.0)).is_some()
-}
 
 /// Which shape gives the points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use super::*;
-use crate::Shape;
 use crate::math::Pose;
 use crate::mesh::{Mesh, samples};
+use crate::shape::Shape;
 use glam::{DQuat, DVec3};
 
 fn shape(name: &str) -> Shape {

@@ -2,9 +2,9 @@
 //!
 //! The triangles of one shape, that with the smaller ones, are walked down their tree; what the other's field says is far from its
 //! surface is dropped, and the rest is tested with the other's triangles nearby. Each pair in the way blocks a range of
-//! lengths (`blocked.rs`). The first length in no range is free, if no piece of a surface is wholly inside the other shape.
+//! lengths (`field/blocked.rs`). The first length in no range is free, if no piece of a surface is wholly inside the other shape.
 
-use super::blocked::blocked;
+use crate::field::blocked::blocked;
 use crate::math::Pose;
 use crate::shape::Shape;
 use crate::simd::LANES;

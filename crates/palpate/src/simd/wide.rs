@@ -90,6 +90,7 @@ impl Lanes for Avx2 {
         // SAFETY: see the head of this module; `out` has eight elements.
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), self.0) }
     }
+    #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
     #[inline(always)]
     fn append<R: Pod, const M: usize>(parts: &[[Self; 4]; M], bits: u32, out: &mut Vec<R>) {
         const { assert!(size_of::<R>() == 16 * M) };
@@ -285,8 +286,8 @@ fn fours(rows: &[Avx2; 4], order: __m256i, whole: bool) -> [__m256; 4] {
     unsafe {
         let mut rows = [rows[0].0, rows[1].0, rows[2].0, rows[3].0];
         if !whole {
-            for row in 0..4 {
-                rows[row] = _mm256_permutevar8x32_ps(rows[row], order);
+            for row in &mut rows {
+                *row = _mm256_permutevar8x32_ps(*row, order);
             }
         }
         let [a, b, c, d] = rows;

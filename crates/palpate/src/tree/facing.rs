@@ -41,8 +41,10 @@ pub(crate) fn facing_ball(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::Field;
     use crate::mesh::{Mesh, samples};
-    use crate::shape::Shape;
+    use crate::shell::Shell;
+    use crate::tree::Tree;
 
     #[test]
     fn a_flat_patch_gives_away_little_from_the_front() {
@@ -60,7 +62,9 @@ mod tests {
     fn balls_hold_their_points() {
         let mesh = Mesh::new(samples::by_name("gear").expect("a sample"), &Default::default()).unwrap();
         let voxel = mesh.aabb().extent().max_element() / 80.0;
-        let tree = Shape::build(mesh, voxel, &Default::default()).unwrap().tree;
+        let field = Field::build(&mesh, voxel, &Default::default()).unwrap();
+        let shell = Shell::build(&mesh, &field, 2.0 * voxel, &Default::default()).unwrap();
+        let tree = Tree::build(&shell, &Default::default());
         let mut moved = 0;
         for (depth, level) in tree.levels.iter().enumerate() {
             assert!(level.balls.len() >= level.len() + crate::simd::LANES);
@@ -83,7 +87,9 @@ mod tests {
     fn nearly_nearest_points_are_nearly_nearest() {
         let mesh = Mesh::new(samples::by_name("torus").expect("a sample"), &Default::default()).unwrap();
         let voxel = mesh.aabb().extent().max_element() / 80.0;
-        let tree = Shape::build(mesh, voxel, &Default::default()).unwrap().tree;
+        let field = Field::build(&mesh, voxel, &Default::default()).unwrap();
+        let shell = Shell::build(&mesh, &field, 2.0 * voxel, &Default::default()).unwrap();
+        let tree = Tree::build(&shell, &Default::default());
         let mut random = crate::field::source::random::Random(3);
         let mut farther = 0;
         for _ in 0..500 {

@@ -13,7 +13,7 @@ use glam::DVec3;
 
 /// The lengths t, of those from `within.0` to `within.1`, for which `b` moved by t·`way` comes within `slack` of `a`, and perhaps a
 /// little beyond: from first to last, which may be outside of `within`. None if there are none.
-pub(super) fn blocked(
+pub(crate) fn blocked(
     a: [DVec3; 3],
     b: [DVec3; 3],
     way: DVec3,
