@@ -127,6 +127,15 @@ impl Query {
         best
     }
 
+    /// Makes room for distances of a pair: none of them allocates later.
+    pub(super) fn prepare_distance(&mut self, a: &Shape, b: &Shape) {
+        self.stack.clear();
+        self.stack.reserve(a.tree.waiting.max(b.tree.waiting) + Trail::MOST);
+        self.trail.clear();
+        self.doubtful.clear();
+        self.doubtful.reserve(a.tree.len().max(b.tree.len()));
+    }
+
     /// As if the shapes did not overlap.
     fn apart(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, side: &Side<'_>, swapped: bool) -> Distance {
         // The field's shape, the points' shape, and where the latter is.

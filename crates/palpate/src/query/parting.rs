@@ -107,6 +107,7 @@ impl<'a> Parting<'a> {
         pose: &Pose,
         tolerance: f64,
     ) -> Self {
+        query.prepare_distance(a, b);
         let memory = core::mem::take(&mut query.parting);
         let mut parting = Self {
             query,
