@@ -111,3 +111,7 @@ pub(super) fn turn_back(contacts: &mut Contacts, a: &Shape, a_from_b: &Pose) {
         c.shell_normal = a.tree.normal(id).to_array();
     }
 }
+
+#[cfg(test)]
+#[path = "contacts_tests.rs"]
+mod tests;
