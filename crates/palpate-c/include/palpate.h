@@ -58,7 +58,7 @@ typedef enum palp_status {
     PALP_FREED = 3,        /* the object was freed */
     PALP_WRONG_KIND = 4,   /* the handle names an object of another kind */
     PALP_BAD_ARGUMENT = 5, /* out of its range, or parameters that contradict each other */
-    PALP_NON_FINITE = 6,   /* a pose, motion or contact is not finite: the result is written, and says what its comment says */
+    PALP_NON_FINITE = 6,   /* a pose, motion or contact is not finite, or beyond 1e15 m: the result is written, as its comment says */
     PALP_IO = 7,           /* the system could not read or write a file */
     PALP_BAD_FILE = 8,     /* a file is not what it should be, or damaged */
     PALP_VERSION = 9,      /* a .palp file of another version of the format */
@@ -88,6 +88,8 @@ typedef struct palp_shape { uint64_t id; } palp_shape;       /* mesh, distance f
 typedef struct palp_query { uint64_t id; } palp_query;       /* two shapes, and the memory of questions about them */
 typedef struct palp_friction { uint64_t id; } palp_friction; /* where contacts stick, from one step to the next */
 typedef struct palp_batch { uint64_t id; } palp_batch;       /* contacts of many poses */
+typedef struct palp_solid { uint64_t id; } palp_solid;       /* a solid by formula: a field without points */
+typedef struct palp_pair { uint64_t id; } palp_pair;         /* two colliders, step after step */
 
 /* A rigid motion: rotates, then translates. Named target-from-source. */
 typedef struct palp_pose {
@@ -507,6 +509,105 @@ palp_status palp_batch_get_count(palp_batch batch, size_t *count, palp_error *er
 /* The contacts of one pose; valid until the batch is freed. */
 palp_status palp_batch_get_contacts(palp_batch batch, size_t index, palp_contacts *contacts, palp_error *error);
 palp_status palp_batch_free(palp_batch batch, palp_error *error);
+
+/* ---- solids by formula --------------------------------------------------------------------------------------------------------- */
+
+/* They give a field, exact, and no points: shapes collide with them, they do not with each other. Points are three numbers [m] in the
+ * solid's own frame. */
+
+palp_status palp_solid_sphere(const double *centre, double radius, palp_solid *solid, palp_error *error);
+/* Edges along the axes. */
+palp_status palp_solid_box(const double *centre, const double *half_extents, palp_solid *solid, palp_error *error);
+/* All points within the radius of the segment from a to b. */
+palp_status palp_solid_capsule(const double *a, const double *b, double radius, palp_solid *solid, palp_error *error);
+/* With flat ends, whose middles are a and b. */
+palp_status palp_solid_cylinder(const double *a, const double *b, double radius, palp_solid *solid, palp_error *error);
+/* From the middle of its flat base, of this radius, to its tip. */
+palp_status palp_solid_cone(const double *base, const double *apex, double radius, palp_solid *solid,
+                            palp_error *error);
+/* A ring around the z axis: radius of its circle, and of its tube, which is smaller. */
+palp_status palp_solid_torus(double major, double minor, palp_solid *solid, palp_error *error);
+/* All points with dot(unit normal, p) <= offset: the normal, of any length but 0, points out of the solid. */
+palp_status palp_solid_half_space(const double *normal, double offset, palp_solid *solid, palp_error *error);
+/* A convex polyhedron: 3 * vertex_count coordinates, 3 * triangle_count indices, closed, counter-clockwise from outside. */
+palp_status palp_solid_hull(const double *positions, size_t vertex_count, const uint32_t *triangles,
+                            size_t triangle_count, palp_solid *solid, palp_error *error);
+/* All points within the radius of another solid [m]. */
+palp_status palp_solid_rounded(palp_solid inner, double radius, palp_solid *solid, palp_error *error);
+/* Another solid, moved. */
+palp_status palp_solid_moved(palp_solid inner, const palp_pose *outer_from_inner, palp_solid *solid,
+                             palp_error *error);
+/* All points of any of 1 to 4096 others. Inside where they overlap the depth is not overestimated. */
+palp_status palp_solid_union(const palp_solid *parts, size_t count, palp_solid *solid, palp_error *error);
+palp_status palp_solid_free(palp_solid solid, palp_error *error);
+/* Its box: three numbers each [m]; infinite along the axes in which it is. */
+palp_status palp_solid_get_box(palp_solid solid, double *min, double *max, palp_error *error);
+/* As palp_shape_sample; exact, everywhere but inside a union. */
+palp_status palp_solid_sample(palp_solid solid, const double *points, size_t count, double *distances,
+                              double *gradients, palp_error *error);
+
+/* ---- pairs: few contacts that stay, for physics engines -------------------------------------------------------------------------- */
+
+/* A shape or a solid: palp_collider c = {shape.id}, or {solid.id}. */
+typedef struct palp_collider { uint64_t id; } palp_collider;
+
+typedef enum palp_choice {
+    PALP_REGULAR = 0,   /* one manifold of up to four points: the deepest, then those that span the largest area */
+    PALP_SEGMENTED = 1, /* the deepest point of each segment: a node of level `count` of the tree, 1 being the root */
+    PALP_PATCHES = 2    /* up to `count` manifolds of up to four points that push in about the same direction */
+} palp_choice;
+
+typedef struct palp_manifold_params {
+    double margin;   /* points at most this far outside are found, with a positive distance [m]: about what bodies move in a step */
+    double spread;   /* points at most this much farther than the nearest, or than touching, may be chosen [m]; 0: a hundredth of the
+                        radius of the shape that gives the points, at least half a spacing */
+    double micros;   /* time the search may take, from the call on [us]; 0: no limit. Two shapes only: solids take less */
+    uint64_t budget; /* about how many points and balls may be tested; 0: no limit */
+    int32_t choice;  /* palp_choice */
+    uint32_t count;  /* level of segments, 0: 1; most patches, at most 128, 0: 4 */
+    int32_t roles;   /* palp_roles, where both can give points */
+    int32_t both;    /* 1: both give points, where both can */
+} palp_manifold_params;
+
+typedef struct palp_manifold_point {
+    double point_a[3]; /* on A's surface, A's frame [m] */
+    double point_b[3]; /* on B's surface, B's frame [m] */
+    double normal[3];  /* from A to B, unit, A's frame */
+    double distance;   /* negative inside: from A's point to B's along the normal [m] */
+    uint32_t id;       /* the same for the same point in every step; unique within a manifold */
+    uint32_t reserved;
+} palp_manifold_point;
+
+/* Points that an engine may take together. */
+typedef struct palp_manifold {
+    double normal[3]; /* mean of its points', from A to B, unit, A's frame */
+    uint32_t key;     /* stays with it from step to step; unique, below palp_manifolds.keys */
+    uint32_t first;   /* its first point in palp_manifolds.points */
+    uint32_t count;   /* its points, 1 to 4 */
+    uint32_t reserved;
+} palp_manifold;
+
+/* In memory of the pair: valid until its next call. */
+typedef struct palp_manifolds {
+    const palp_manifold *list; /* in the order of keys; NULL without any */
+    size_t count;
+    const palp_manifold_point *points; /* of one manifold after another; NULL without any */
+    size_t point_count;
+    size_t keys;        /* how many there can be with these parameters */
+    size_t candidates;  /* contacts they were chosen from */
+    int32_t cut_short;  /* 1: a budget ended the search: points may be coarser than the shell */
+    int32_t non_finite; /* 1: the pose was not finite, there is no answer */
+} palp_manifolds;
+
+/* Memory of two colliders: keep it while they are near each other. Two solids find no contacts. */
+palp_status palp_pair_create(palp_collider a, palp_collider b, palp_pair *pair, palp_error *error);
+palp_status palp_pair_free(palp_pair pair, palp_error *error);
+/* The manifolds in a relative pose; `params` may be NULL. Points chosen before are preferred: a solver can go on from its last
+ * impulses. With PALP_NON_FINITE: none, and the flag. */
+palp_status palp_pair_update(palp_pair pair, const palp_pose *a_from_b, const palp_manifold_params *params,
+                             palp_manifolds *manifolds, palp_error *error);
+/* The contacts the last update chose from, those of one direction; valid until the pair's next call. For palp_contacts_force. */
+palp_status palp_pair_get_contacts(palp_pair pair, palp_contacts *contacts, palp_error *error);
 
 /* ---- what compilers must agree on ---------------------------------------------------------------------------------------------- */
 

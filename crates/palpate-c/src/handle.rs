@@ -72,6 +72,18 @@ kinds! {
     FrictionHandle = 4, "friction memory", crate::force::Memory;
     /// `palp_batch`
     BatchHandle = 5, "batch", Vec<palpate::Contacts>;
+    /// `palp_solid`
+    SolidHandle = 6, "solid", crate::solid::Solid;
+    /// `palp_pair`
+    PairHandle = 7, "pair", crate::pair::Colliders;
+}
+
+/// Numbers of kinds.
+const KINDS: core::ops::RangeInclusive<u8> = 1..=7;
+
+/// The kind that an id claims to be of.
+pub(crate) fn kind_of(id: u64) -> u8 {
+    (id >> (PLACE_BITS + GENERATION_BITS)) as u8
 }
 
 fn kind_name(kind: u8) -> &'static str {
@@ -81,6 +93,8 @@ fn kind_name(kind: u8) -> &'static str {
         QueryHandle::KIND => QueryHandle::NAME,
         FrictionHandle::KIND => FrictionHandle::NAME,
         BatchHandle::KIND => BatchHandle::NAME,
+        SolidHandle::KIND => SolidHandle::NAME,
+        PairHandle::KIND => PairHandle::NAME,
         _ => "number that names nothing",
     }
 }
@@ -138,7 +152,7 @@ fn find<K: Kind>(handle: K, name: &str) -> Result<(usize, MutexGuard<'static, Sl
     let generation = (id >> PLACE_BITS) as u32;
     if let Some(slot) = slot(index) {
         let slot = lock(slot);
-        let kind = (id >> (PLACE_BITS + GENERATION_BITS)) as u8;
+        let kind = kind_of(id);
         if slot.generation == generation
             && kind == K::KIND
             && slot.object.as_ref().is_some_and(|o| o.is::<K::Object>())
@@ -153,18 +167,18 @@ fn find<K: Kind>(handle: K, name: &str) -> Result<(usize, MutexGuard<'static, Sl
 /// Why a handle is refused; `found` is the generation of its place, and whether there is an object.
 #[cold]
 fn refuse<K: Kind>(id: u64, name: &str, found: Option<(u32, bool)>) -> Failure {
-    let kind = (id >> (PLACE_BITS + GENERATION_BITS)) as u8;
+    let kind = kind_of(id);
     let generation = (id >> PLACE_BITS) as u32;
     let wanted = K::NAME;
     if id == 0 {
         return Failure::new(Status::BadHandle, format!("{name} is no {wanted}: its id is 0"));
     }
     match found {
-        Some((now, _)) if (1..=5).contains(&kind) && generation < now => {
+        Some((now, _)) if KINDS.contains(&kind) && generation < now => {
             let what = kind_name(kind);
             Failure::new(Status::Freed, format!("{name} was freed: the {what} with id {id:#x} is gone"))
         }
-        Some((now, true)) if kind != K::KIND && (1..=5).contains(&kind) && generation == now => {
+        Some((now, true)) if kind != K::KIND && KINDS.contains(&kind) && generation == now => {
             let what = kind_name(kind);
             Failure::new(Status::WrongKind, format!("{name} must be a {wanted} but {id:#x} is a {what}"))
         }

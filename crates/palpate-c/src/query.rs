@@ -45,14 +45,18 @@ impl QueryParamsValue {
         if !self.margin.is_finite() {
             return Err(Failure::argument(format!("margin is {} m; give a finite length", self.margin)));
         }
-        let roles = match self.roles {
-            0 => Roles::Fewer,
-            1 => Roles::PointsOfA,
-            2 => Roles::PointsOfB,
-            n => return unknown(n, "roles", 2),
-        };
-        Ok(QueryParams { margin: self.margin, roles })
+        Ok(QueryParams { margin: self.margin, roles: roles(self.roles)? })
     }
+}
+
+/// `palp_roles`
+pub(crate) fn roles(value: i32) -> Result<Roles, Failure> {
+    Ok(match value {
+        0 => Roles::Fewer,
+        1 => Roles::PointsOfA,
+        2 => Roles::PointsOfB,
+        n => return unknown(n, "roles", 2),
+    })
 }
 
 /// Parameters that may be left out.

@@ -117,7 +117,7 @@ pub(crate) fn answered(non_finite: bool) -> Result<(), Failure> {
     if non_finite {
         return Err(Failure::new(
             Status::NonFinite,
-            "the pose, the motion or a parameter has a number that is not finite, or a rotation of no length: no answer",
+            "the pose or the motion has a number that is not finite, or farther than 1e15 m, or a rotation of no length: no answer",
         ));
     }
     Ok(())

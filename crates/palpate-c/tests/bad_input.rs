@@ -8,10 +8,12 @@ use palpate_c::error::{Error, Status};
 use palpate_c::force::*;
 use palpate_c::handle::*;
 use palpate_c::mesh::*;
+use palpate_c::pair::*;
 use palpate_c::progress::User;
 use palpate_c::query::*;
 use palpate_c::reduce::*;
 use palpate_c::shape::*;
+use palpate_c::solid::*;
 use palpate_c::values::*;
 
 const NOBODY: User = User(core::ptr::null_mut());
@@ -202,7 +204,7 @@ fn queries_and_forces() {
         palp_query_penetration_along(q, p, (&zero).into(), 0.0, (&mut out).into(), e)
     });
     gives(Status::BadArgument, |e| palp_query_penetration(q, p, 0, f64::NAN, (&mut out).into(), e));
-    for (far, status) in [(1e15, Status::Ok), (f64::MAX, Status::NonFinite)] {
+    for (far, status) in [(1e6, Status::Ok), (f64::MAX, Status::NonFinite)] {
         let huge = PoseValue { translation: [far; 3], ..pose };
         gives(status, |e| palp_query_contacts(q, (&huge).into(), In::NULL, (&mut c).into(), e));
         assert_eq!(c.count, 0);
@@ -231,6 +233,65 @@ fn queries_and_forces() {
         gives(Status::Freed, |e| palp_batch_get_count(b, (&mut n).into(), e));
         gives(Status::Freed, |e| palp_batch_free(b, e));
     }
+}
+
+#[test]
+fn solids_and_pairs() {
+    let (live, null) = (shape(), Status::NullPointer);
+    let (p, pose) = ([1.0, 2.0, 3.0], PoseValue::default());
+    let (v, at) = (In::from(&p), In::from(&pose));
+    let (mut s, mut gone) = (SolidHandle::default(), SolidHandle::default());
+    gives(Status::Ok, |e| palp_solid_sphere(v, 1.0, (&mut gone).into(), e));
+    gives(Status::Ok, |e| palp_solid_free(gone, e));
+    let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
+    let mut pair = PairHandle::default();
+    for (id, status) in bad(live.id, gone.id) {
+        let solid = SolidHandle { id };
+        if id != 0 {
+            gives(status, |e| palp_solid_free(solid, e));
+        }
+        gives(status, |e| palp_solid_rounded(solid, 1.0, (&mut s).into(), e));
+        gives(status, |e| palp_solid_moved(solid, at, (&mut s).into(), e));
+        gives(status, |e| palp_solid_union((&[solid][..]).into(), 1, (&mut s).into(), e));
+        gives(status, |e| palp_solid_get_box(solid, (&mut low).into(), (&mut high).into(), e));
+        gives(status, |e| palp_solid_sample(solid, List::NULL, 0, Room::NULL, Room::NULL, e));
+        let (one, other) = (ColliderId { id }, ColliderId { id: live.id });
+        // A live shape is a collider.
+        let status = if id == live.id { Status::Ok } else { status };
+        gives(status, |e| palp_pair_create(one, other, (&mut pair).into(), e));
+        gives(status, |e| palp_pair_create(other, one, (&mut pair).into(), e));
+    }
+    gives(null, |e| palp_solid_sphere(In::NULL, 1.0, (&mut s).into(), e));
+    gives(null, |e| palp_solid_sphere(v, 1.0, Out::NULL, e));
+    gives(null, |e| palp_solid_box(v, In::NULL, (&mut s).into(), e));
+    gives(null, |e| palp_solid_box(v, v, Out::NULL, e));
+    gives(null, |e| palp_solid_capsule(v, In::NULL, 1.0, (&mut s).into(), e));
+    gives(null, |e| palp_solid_cylinder(In::NULL, v, 1.0, (&mut s).into(), e));
+    gives(null, |e| palp_solid_cone(v, In::NULL, 1.0, (&mut s).into(), e));
+    gives(null, |e| palp_solid_torus(2.0, 1.0, Out::NULL, e));
+    gives(null, |e| palp_solid_half_space(In::NULL, 1.0, (&mut s).into(), e));
+    gives(null, |e| palp_solid_hull(List::NULL, 4, List::NULL, 4, (&mut s).into(), e));
+    gives(null, |e| palp_solid_union(List::NULL, 2, (&mut s).into(), e));
+    gives(Status::BadArgument, |e| palp_solid_union(List::NULL, usize::MAX, (&mut s).into(), e));
+    gives(null, |e| palp_pair_create(ColliderId { id: live.id }, ColliderId { id: live.id }, Out::NULL, e));
+    let (mut m, mut c) = (ManifoldsView::default(), ContactsView::default());
+    gives(null, |e| palp_pair_update(pair, In::NULL, In::NULL, (&mut m).into(), e));
+    gives(null, |e| palp_pair_update(pair, at, In::NULL, Out::NULL, e));
+    gives(null, |e| palp_pair_get_contacts(pair, Out::NULL, e));
+    let freed = pair;
+    gives(Status::Ok, |e| palp_pair_free(freed, e));
+    for (id, status) in bad(live.id, freed.id) {
+        let pair = PairHandle { id };
+        if id != 0 {
+            gives(status, |e| palp_pair_free(pair, e));
+        }
+        gives(status, |e| palp_pair_update(pair, at, In::NULL, (&mut m).into(), e));
+        gives(status, |e| palp_pair_get_contacts(pair, (&mut c).into(), e));
+    }
+    // Solids in solids in solids: an end is set to it.
+    gives(Status::Ok, |e| palp_solid_sphere(v, 1.0, (&mut s).into(), e));
+    let depth = (0..100).find(|_| palp_solid_moved(s, at, (&mut s).into(), Out::NULL) != 0);
+    assert!(depth.is_some_and(|d| d > 10), "{depth:?}");
 }
 
 /// Every function that takes a query, with one that is none.

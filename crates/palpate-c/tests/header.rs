@@ -120,7 +120,7 @@ macro_rules! layout {
 #[test]
 #[rustfmt::skip]
 fn layouts_are_those_of_the_header() {
-    use palpate_c::{error, force, handle, mesh, query, reduce, shape, values};
+    use palpate_c::{error, force, handle, mesh, pair, query, reduce, shape, values};
     layout!("palp_error", error::Error, 512: code @ 0, message @ 4);
     layout!("palp_contact", palpate::Contact, 48: point @ 0, distance @ 12, normal @ 16, id @ 28, shell_normal @ 32, area @ 44);
     layout!("palp_mesh", handle::MeshHandle, 8: id @ 0);
@@ -128,6 +128,17 @@ fn layouts_are_those_of_the_header() {
     layout!("palp_query", handle::QueryHandle, 8: id @ 0);
     layout!("palp_friction", handle::FrictionHandle, 8: id @ 0);
     layout!("palp_batch", handle::BatchHandle, 8: id @ 0);
+    layout!("palp_solid", handle::SolidHandle, 8: id @ 0);
+    layout!("palp_pair", handle::PairHandle, 8: id @ 0);
+    layout!("palp_collider", pair::ColliderId, 8: id @ 0);
+    layout!("palp_manifold_params", pair::ManifoldParamsValue, 48: margin @ 0, spread @ 8, micros @ 16, budget @ 24,
+        choice @ 32, count @ 36, roles @ 40, both @ 44);
+    layout!("palp_manifold_point", pair::ManifoldPointValue, 88: point_a @ 0, point_b @ 24, normal @ 48, distance @ 72,
+        id @ 80, reserved @ 84);
+    layout!("palp_manifold", pair::ManifoldValue, 40: normal @ 0, key @ 24, first @ 28, count @ 32, reserved @ 36);
+    #[cfg(target_pointer_width = "64")]
+    layout!("palp_manifolds", pair::ManifoldsView, 56: list @ 0, count @ 8, points @ 16, point_count @ 24, keys @ 32,
+        candidates @ 40, cut_short @ 48, non_finite @ 52);
     layout!("palp_pose", values::PoseValue, 56: rotation @ 0, translation @ 32);
     layout!("palp_wrench", values::WrenchValue, 48: force @ 0, torque @ 24);
     layout!("palp_twist", values::TwistValue, 48: linear @ 0, angular @ 24);

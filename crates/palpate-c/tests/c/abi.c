@@ -354,6 +354,111 @@ static void batches(palp_shape s) {
     GIVES(PALP_BAD_ARGUMENT, palp_batch_intersects(s, s, poses, 4, 100000, meets, &error));
 }
 
+/* A cube on a floor and on a box, as a physics engine asks. */
+static void pairs(palp_shape s) {
+    static const double origin[3] = {0, 0, 0}, up[3] = {0, 0, 1}, half[3] = {2, 2, 1}, flat[3] = {0, 0, 0};
+    static const double tip[3] = {0, 0, 1};
+    double min[3], max[3], d[1];
+    palp_solid floor_solid, block, ball, ring, moved, both[2], joined, rounded, capsule, cylinder, cone, hull;
+    palp_collider cube_id, floor_id, block_id, nothing;
+    palp_pair pair;
+    palp_pose p = at(0.0, 0.0, 0.999), bad = at(NAN, 0.0, 0.0), shifted = at(5.0, 0.0, 0.0);
+    palp_manifold_params params;
+    palp_manifolds found;
+    palp_contacts contacts;
+    palp_force_params push;
+    palp_force force;
+    palp_friction none;
+    size_t i;
+    static const double corners[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    static const uint32_t faces[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+    memset(&params, 0, sizeof params);
+    memset(&push, 0, sizeof push);
+    none.id = 0;
+    nothing.id = 0;
+    GIVES(PALP_OK, palp_solid_half_space(up, 0.0, &floor_solid, &error));
+    GIVES(PALP_OK, palp_solid_box(origin, half, &block, &error));
+    GIVES(PALP_OK, palp_solid_sphere(origin, 0.5, &ball, &error));
+    GIVES(PALP_OK, palp_solid_torus(2.0, 0.5, &ring, &error));
+    GIVES(PALP_OK, palp_solid_capsule(origin, tip, 0.5, &capsule, &error));
+    GIVES(PALP_OK, palp_solid_cylinder(origin, tip, 0.5, &cylinder, &error));
+    GIVES(PALP_OK, palp_solid_cone(origin, tip, 0.5, &cone, &error));
+    GIVES(PALP_OK, palp_solid_hull(&corners[0][0], 4, &faces[0][0], 4, &hull, &error));
+    GIVES(PALP_OK, palp_solid_moved(ball, &shifted, &moved, &error));
+    GIVES(PALP_OK, palp_solid_rounded(block, 0.1, &rounded, &error));
+    both[0] = moved;
+    both[1] = block;
+    GIVES(PALP_OK, palp_solid_union(both, 2, &joined, &error));
+    GIVES(PALP_OK, palp_solid_get_box(joined, min, max, &error));
+    CHECK(fabs(min[0] + 2.0) < 1e-9 && fabs(max[0] - 5.5) < 1e-9);
+    GIVES(PALP_OK, palp_solid_sample(rounded, tip, 1, d, NULL, &error));
+    CHECK(fabs(d[0] + 0.1) < 1e-9);
+    GIVES(PALP_BAD_ARGUMENT, palp_solid_sphere(origin, -1.0, &ball, &error));
+    GIVES(PALP_BAD_ARGUMENT, palp_solid_half_space(flat, 0.0, &ball, &error));
+    GIVES(PALP_BAD_ARGUMENT, palp_solid_torus(0.5, 2.0, &ball, &error));
+    GIVES(PALP_BAD_ARGUMENT, palp_solid_hull(&corners[0][0], 4, &faces[0][0], 3, &ball, &error));
+    GIVES(PALP_BAD_ARGUMENT, palp_solid_union(NULL, 0, &ball, &error));
+    cube_id.id = s.id;
+    floor_id.id = floor_solid.id;
+    block_id.id = block.id;
+    GIVES(PALP_OK, palp_pair_create(floor_id, cube_id, &pair, &error));
+    GIVES(PALP_OK, palp_pair_update(pair, &p, NULL, &found, &error));
+    CHECK(found.count == 1 && found.point_count == 4 && found.cut_short == 0 && found.keys >= 1);
+    for (i = 0; i < found.point_count; i++) {
+        CHECK(fabs(found.points[i].distance + 0.001) < 1e-5 && found.points[i].normal[2] > 0.999);
+        CHECK(fabs(fabs(found.points[i].point_b[0]) - 1.0) < 0.01 && fabs(found.points[i].point_a[2]) < 1e-5);
+    }
+    /* Contacts before touch; their force needs depth. */
+    p.translation[2] = 1.01;
+    GIVES(PALP_OK, palp_pair_update(pair, &p, NULL, &found, &error));
+    CHECK(found.count == 0 && found.list == NULL && found.points == NULL);
+    params.margin = 0.02;
+    params.choice = PALP_PATCHES;
+    params.micros = 1e6;
+    GIVES(PALP_OK, palp_pair_update(pair, &p, &params, &found, &error));
+    CHECK(found.count == 1 && found.points[0].distance > 0.009);
+    p.translation[2] = 0.99;
+    GIVES(PALP_OK, palp_pair_update(pair, &p, &params, &found, &error));
+    GIVES(PALP_OK, palp_pair_get_contacts(pair, &contacts, &error));
+    push.stiffness = 1000.0;
+    GIVES(PALP_OK, palp_contacts_force(contacts.list, contacts.count, contacts.origin, contacts.swapped, &p, &push, NULL,
+                                       none, &force, &error));
+    /* The bottom gives 40 N; points on its edges stand for a strip of the sides too. */
+    CHECK(force.wrench.force[2] > 38.0 && force.wrench.force[2] < 60.0);
+    GIVES(PALP_NON_FINITE, palp_pair_update(pair, &bad, NULL, &found, &error));
+    CHECK(found.count == 0 && found.non_finite == 1);
+    params.choice = 3;
+    GIVES(PALP_BAD_ARGUMENT, palp_pair_update(pair, &p, &params, &found, &error));
+    params.choice = PALP_PATCHES;
+    params.count = 1000;
+    GIVES(PALP_BAD_ARGUMENT, palp_pair_update(pair, &p, &params, &found, &error));
+    params.count = 0;
+    params.micros = NAN;
+    GIVES(PALP_BAD_ARGUMENT, palp_pair_update(pair, &p, &params, &found, &error));
+    GIVES(PALP_OK, palp_pair_free(pair, &error));
+    GIVES(PALP_FREED, palp_pair_update(pair, &p, NULL, &found, &error));
+    /* The other way round the normal points the other way; segments; two shapes; two solids have nothing to say. */
+    GIVES(PALP_OK, palp_pair_create(cube_id, block_id, &pair, &error));
+    GIVES(PALP_OK, palp_solid_free(block, &error));
+    memset(&params, 0, sizeof params);
+    params.choice = PALP_SEGMENTED;
+    params.count = 2;
+    p = at(0.0, 0.0, 1.99);
+    GIVES(PALP_OK, palp_pair_update(pair, &p, &params, &found, &error));
+    CHECK(found.count >= 1 && found.points[0].normal[2] > 0.9);
+    GIVES(PALP_OK, palp_pair_free(pair, &error));
+    GIVES(PALP_OK, palp_pair_create(cube_id, cube_id, &pair, &error));
+    GIVES(PALP_OK, palp_pair_update(pair, &p, NULL, &found, &error));
+    CHECK(found.count == 1 && found.point_count >= 3);
+    GIVES(PALP_OK, palp_pair_free(pair, &error));
+    GIVES(PALP_OK, palp_pair_create(floor_id, floor_id, &pair, &error));
+    GIVES(PALP_OK, palp_pair_update(pair, &p, NULL, &found, &error));
+    CHECK(found.count == 0);
+    GIVES(PALP_OK, palp_pair_free(pair, &error));
+    GIVES(PALP_FREED, palp_pair_create(block_id, cube_id, &pair, &error));
+    GIVES(PALP_BAD_HANDLE, palp_pair_create(nothing, cube_id, &pair, &error));
+}
+
 int main(void) {
     palp_shape s;
     CHECK(palp_abi_version() == PALP_ABI);
@@ -363,6 +468,7 @@ int main(void) {
     meshes();
     s = shapes();
     batches(s);
+    pairs(s);
     queries(s);
     printf("%d checks, %d failed\n", checks, failures);
     return failures != 0;
