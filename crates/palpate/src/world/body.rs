@@ -252,7 +252,9 @@ impl BodyParams {
         ];
         match values.into_iter().find(|(_, v)| !(*v >= 0.0 && v.is_finite())) {
             Some((name, value)) => Err(WorldError::Parameter { name, value }),
-            None if self.kind == Kind::Static => Ok(Self { linear: DVec3::ZERO, angular: DVec3::ZERO, ..*self }),
+            None if self.kind == Kind::Static => {
+                Ok(Self { linear: DVec3::ZERO, angular: DVec3::ZERO, ..*self })
+            }
             None => Ok(*self),
         }
     }

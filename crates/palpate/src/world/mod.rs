@@ -124,7 +124,9 @@ pub enum WorldError {
         value: f64,
     },
     /// A dynamic body has no mass, or an inertia that no body has.
-    #[error("mass is {mass} kg; mass and inertia must be positive, finite and symmetric: close the mesh, or give them")]
+    #[error(
+        "mass is {mass} kg; mass and inertia must be positive, finite and symmetric: close the mesh, or give them"
+    )]
     Mass {
         /// The mass [kg].
         mass: f64,

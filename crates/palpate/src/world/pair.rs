@@ -6,8 +6,8 @@
 //! taken as plane (the field's gradient frozen). Bodies so fast that they would be through each other by then are
 //! asked where they are now instead, as far around as they can come.
 
-use super::body::Body;
 use super::WorldParams;
+use super::body::Body;
 use super::solve::{Block, Six, carried};
 use crate::contact::Contacts;
 use crate::math::{Pose, Wrench};
@@ -86,7 +86,8 @@ impl Pair {
         };
         self.points.clear();
         // Forces act on both bodies at one place, which lags behind as the lighter one does: momentum is kept, and its arms are right.
-        let light = if a.mass < b.mass { 1.0 / (1.0 + a.mass / b.mass) } else { 1.0 / (1.0 + b.mass / a.mass) };
+        let light =
+            if a.mass < b.mass { 1.0 / (1.0 + a.mass / b.mass) } else { 1.0 / (1.0 + b.mass / a.mass) };
         let light = if a.mass < b.mass { [light, 1.0 - light] } else { [1.0 - light, light] };
         let lag = (free[0][0] * light[0] + free[1][0] * light[1]) * lead;
         (self.w_from_a, self.about) = (w_from_a, b.centre());
@@ -155,7 +156,8 @@ impl Pair {
             block.aa += outer(m * alpha, m);
             shear += beta;
             arm += p.r * beta;
-            turning += DMat3::from_diagonal(DVec3::splat(beta * p.r.length_squared())) - outer(p.r * beta, p.r);
+            turning +=
+                DMat3::from_diagonal(DVec3::splat(beta * p.r.length_squared())) - outer(p.r * beta, p.r);
         }
         block.ll += DMat3::from_diagonal(DVec3::splat(shear));
         block.la -= cross(arm);

@@ -1,6 +1,7 @@
 //! The linear system of a step: (M + h² K + h D) Δv = b over all bodies, by conjugate gradients.
 
 use super::pair::{Pair, cross};
+use super::step::for_pairs;
 use glam::{DMat3, DVec3};
 
 /// Linear and angular part.
@@ -64,8 +65,7 @@ pub(super) fn dot(a: &[Six], b: &[Six]) -> f64 {
 
 /// Velocity of B against A at a pair's place.
 pub(super) fn relative(pair: &Pair, v: &[Six], centres: &[DVec3]) -> Six {
-    let [a, b] = [pair.key.0, pair.key.1]
-        .map(|i| carried(v[i as usize], pair.about - centres[i as usize]));
+    let [a, b] = [pair.key.0, pair.key.1].map(|i| carried(v[i as usize], pair.about - centres[i as usize]));
     [b[0] - a[0], b[1] - a[1]]
 }
 
@@ -85,7 +85,8 @@ pub(super) struct Solver {
     pub(super) mass: Vec<Block>,
     pub(super) free: Vec<Six>,
     pub(super) v: Vec<Six>,
-    /// Right side, then what is left of it.
+    /// Right side, what is left of it, and the solution.
+    pub(super) b: Vec<Six>,
     pub(super) r: Vec<Six>,
     pub(super) x: Vec<Six>,
     inverse: Vec<Block>,
@@ -95,9 +96,30 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Solves for `x`, from the right side in `r`, to a residual of `tolerance` times the first (squared, preconditioned);
+    /// Sets the wrenches of the pairs, and `b`: the momentum that the velocities lack.
+    pub(super) fn lacking(&mut self, pairs: &mut [Pair], h: f64) {
+        let (v, centres) = (&self.v, &self.centres);
+        for_pairs(pairs, |pair| pair.assemble(relative(pair, v, centres), h));
+        self.b.clear();
+        for (mass, (free, v)) in self.mass.iter().zip(self.free.iter().zip(&self.v)) {
+            self.b.push(mass.apply([free[0] - v[0], free[1] - v[1]]));
+        }
+        for pair in pairs {
+            scatter(pair, [pair.wrench.force * h, pair.wrench.torque * h], &mut self.b, &self.centres);
+        }
+    }
+
+    /// Adds a multiple of `x` to the velocities.
+    pub(super) fn change(&mut self, share: f64) {
+        for (v, x) in self.v.iter_mut().zip(&self.x) {
+            *v = [v[0] + x[0] * share, v[1] + x[1] * share];
+        }
+    }
+
+    /// Solves for `x`, from the right side in `b`, to a residual of `tolerance` times the first (squared, preconditioned);
     /// preconditioned with the blocks of single bodies. Returns the iterations.
     pub(super) fn solve(&mut self, pairs: &[Pair], tolerance: f64, most: usize) -> usize {
+        self.r.clone_from(&self.b);
         self.inverse.clone_from(&self.mass);
         for pair in pairs {
             for i in [pair.key.0 as usize, pair.key.1 as usize] {

@@ -4,7 +4,7 @@
 //! step. Newton's method: in each round the contacts that push, and those that slide, are taken anew.
 
 use super::pair::{Pair, closing};
-use super::solve::{Block, Six, relative, scatter};
+use super::solve::{Block, Six, dot, relative};
 use super::{Body, World, WorldError};
 use crate::par;
 use glam::{DMat3, DVec3};
@@ -13,6 +13,8 @@ use glam::{DMat3, DVec3};
 const SETTLED: f64 = 1e-4;
 /// Square of the linear solver's residual over the first [1].
 const SOLVED: f64 = 1e-18;
+/// How far back forces may turn in a round before its change is shortened, over those before [1].
+const OVERSHOT: f64 = 0.3;
 /// Fewer pairs than this are not worth a second thread.
 const FEW: usize = 4;
 
@@ -114,7 +116,11 @@ impl World {
                 free = v;
                 if body.is_dynamic() {
                     let inertia = body.inertia();
-                    mass = Block { ll: DMat3::from_diagonal(DVec3::splat(body.mass)), la: DMat3::ZERO, aa: inertia };
+                    mass = Block {
+                        ll: DMat3::from_diagonal(DVec3::splat(body.mass)),
+                        la: DMat3::ZERO,
+                        aa: inertia,
+                    };
                     free[0] += (params.gravity + body.push.force / body.mass) * h;
                     free[1] += inertia.inverse() * body.push.torque * h;
                     free = [0, 1].map(|k| free[k] / (1.0 + h * body.state.drag[k]));
@@ -135,27 +141,23 @@ impl World {
         report.deepest = self.pairs.iter().map(|p| p.deepest).fold(report.deepest, f64::max);
 
         // Rounds, from the velocities before: bodies at rest stay there.
-        let (goal, mut change) = (SETTLED * params.pull() * h, 0.0);
-        for _ in 0..params.max_rounds.max(1) {
-            let (v, centres) = (&solver.v, &solver.centres);
-            for_pairs(&mut self.pairs, |pair| pair.assemble(relative(pair, v, centres), h));
-            solver.r.clear();
-            for i in 0..solver.v.len() {
-                let lacking = [0, 1].map(|k| solver.free[i][k] - solver.v[i][k]);
-                solver.r.push(solver.mass[i].apply(lacking));
-            }
-            for pair in &self.pairs {
-                scatter(pair, [pair.wrench.force * h, pair.wrench.torque * h], &mut solver.r, &solver.centres);
+        let (goal, mut change, mut before) = (SETTLED * params.pull() * h, 0.0, 0.0);
+        for round in 0..params.max_rounds.max(1) {
+            solver.lacking(&mut self.pairs, h);
+            let after = dot(&solver.x, &solver.b);
+            if round > 0 && after < -OVERSHOT * before {
+                // Forces turned back: the last change was too large. Where they vanish on the way, if they change evenly.
+                let back = after / (before - after);
+                solver.change(back);
+                solver.lacking(&mut self.pairs, h);
             }
             report.iterations += solver.solve(&self.pairs, SOLVED, params.max_iterations.max(1));
             report.rounds += 1;
-            change = 0.0;
-            for (i, (_, body)) in slots.iter().enumerate() {
-                let [linear, angular] = solver.x[i];
-                let radius = body.as_ref().map_or(0.0, |b| b.radius);
-                change = f64::max(change, linear.length() + angular.length() * radius);
-                solver.v[i] = [solver.v[i][0] + linear, solver.v[i][1] + angular];
-            }
+            before = dot(&solver.x, &solver.b);
+            solver.change(1.0);
+            let radius = |i: usize| slots[i].1.as_ref().map_or(0.0, |b: &Body| b.radius);
+            let changes = solver.x.iter().enumerate().map(|(i, x)| x[0].length() + x[1].length() * radius(i));
+            change = changes.fold(0.0, f64::max);
             if change <= goal {
                 break;
             }
@@ -188,7 +190,7 @@ impl World {
     }
 }
 
-fn for_pairs(pairs: &mut [Pair], f: impl Fn(&mut Pair) + Sync + Send) {
+pub(super) fn for_pairs(pairs: &mut [Pair], f: impl Fn(&mut Pair) + Sync + Send) {
     if pairs.len() < FEW {
         pairs.iter_mut().for_each(f);
     } else {
