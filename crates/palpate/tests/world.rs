@@ -36,7 +36,7 @@ fn weightless() -> World {
 
 /// Speed of the fastest point [m/s].
 fn speed(body: &Body) -> f64 {
-    let extent = body.shape().aabb().extent().length();
+    let extent = body.collider().aabb().extent().length();
     body.state().linear.length() + body.state().angular.length() * extent
 }
 
@@ -67,7 +67,7 @@ fn a_tumbling_brick_keeps_energy_and_momentum() {
     let mut world = weightless();
     // About the middle axis, nearly: it turns over and over.
     let params = BodyParams { linear: DVec3::X, angular: DVec3::new(0.05, 8.0, 0.02), ..Default::default() };
-    let id = world.add(&brick, &params).unwrap();
+    let id = world.add(brick.clone(), &params).unwrap();
     let (e, [p, l]) = (of(&world, id).kinetic(), momentum(&world));
     let mut flips = 0;
     let mut was = 1.0;
@@ -94,7 +94,7 @@ fn a_free_fall_is_a_parabola() {
     let brick = block(0.03, 0.06, 0.12, 5e-3);
     let mut world = World::new(&WorldParams::default()).unwrap();
     let params = BodyParams { linear: DVec3::new(1.0, 0.0, 3.0), angular: DVec3::ONE, ..Default::default() };
-    let id = world.add(&brick, &params).unwrap();
+    let id = world.add(brick.clone(), &params).unwrap();
     let first = of(&world, id).kinetic();
     let end = run(&mut world, 240, RATE);
     let expected = DVec3::new(1.0, 0.0, 3.0 - 0.5 * G);
@@ -110,8 +110,8 @@ fn a_ball_lies_as_deep_as_its_weight_presses_it() {
     for both in [false, true] {
         for dt in [1.0 / 60.0, RATE, 1e-3] {
             let mut world = World::new(&WorldParams { both, sink, ..Default::default() }).unwrap();
-            world.add(&slab, &fixed(at(0.0, 0.0, -0.01))).unwrap();
-            let id = world.add(&ball, &free(at(0.0, 0.0, r + 0.002))).unwrap();
+            world.add(slab.clone(), &fixed(at(0.0, 0.0, -0.01))).unwrap();
+            let id = world.add(ball.clone(), &free(at(0.0, 0.0, r + 0.002))).unwrap();
             let mut worst = 0.0_f64;
             for _ in 0..(1.0 / dt) as usize {
                 worst = worst.max(world.step(dt).unwrap().deepest);
@@ -157,9 +157,9 @@ fn rough_parts_come_to_rest_and_stay() {
     for (k, part) in parts.iter().enumerate() {
         for dt in [RATE, 1e-3] {
             let mut world = World::new(&WorldParams::default()).unwrap();
-            world.add(&slab, &fixed(at(0.0, 0.0, -0.01))).unwrap();
+            world.add(slab.clone(), &fixed(at(0.0, 0.0, -0.01))).unwrap();
             let turn = DQuat::from_scaled_axis(DVec3::new(0.7, 0.4, 0.2));
-            let id = world.add(part, &free(Pose::new(turn, DVec3::Z * 0.1))).unwrap();
+            let id = world.add(part.clone(), &free(Pose::new(turn, DVec3::Z * 0.1))).unwrap();
             let mut rest = 0;
             let mut fastest = 0.0_f64;
             let (mut rounds, mut iterations, mut unsettled) = (0, 0, 0.0_f64);
@@ -205,8 +205,8 @@ fn a_block_holds_and_slides_on_an_incline() {
         let mut world = World::new(&WorldParams::default()).unwrap();
         let turn = DQuat::from_rotation_y(angle);
         let place = |x: f64, z: f64| Pose::new(turn, turn * DVec3::new(x, 0.0, z));
-        world.add(&ramp, &BodyParams { friction, ..fixed(place(0.0, -0.025)) }).unwrap();
-        let id = world.add(&brick, &BodyParams { friction, ..free(place(-0.5, 0.01)) }).unwrap();
+        world.add(ramp.clone(), &BodyParams { friction, ..fixed(place(0.0, -0.025)) }).unwrap();
+        let id = world.add(brick.clone(), &BodyParams { friction, ..free(place(-0.5, 0.01)) }).unwrap();
         let start = of(&world, id).centre();
         let wait = (0.1 / dt) as usize;
         run(&mut world, wait, dt);
@@ -230,9 +230,11 @@ fn a_stack_of_three_stands() {
     let slab = block(0.2, 0.2, 0.02, 5e-3);
     let cube = block(0.04, 0.04, 0.04, 2.5e-3);
     let mut world = World::new(&WorldParams::default()).unwrap();
-    world.add(&slab, &fixed(at(0.0, 0.0, -0.01))).unwrap();
+    world.add(slab.clone(), &fixed(at(0.0, 0.0, -0.01))).unwrap();
     let ids: Vec<BodyId> = (0..3)
-        .map(|k| world.add(&cube, &free(at(0.002 * k as f64, 0.0, 0.0205 + 0.041 * k as f64))).unwrap())
+        .map(|k| {
+            world.add(cube.clone(), &free(at(0.002 * k as f64, 0.0, 0.0205 + 0.041 * k as f64))).unwrap()
+        })
         .collect();
     run(&mut world, 480, RATE);
     let mut fastest = 0.0_f64;
@@ -255,9 +257,11 @@ fn a_collision_keeps_momentum() {
     let ball = shape(samples::bumpy_sphere(0.03, 0.003, 8, 4, 1), 2e-3);
     let mut world = weightless();
     let state = free(Pose::new(DQuat::from_rotation_x(0.5), DVec3::ZERO));
-    world.add(&gear, &BodyParams { angular: DVec3::new(1.0, 5.0, 9.0), ..state }).unwrap();
+    world.add(gear.clone(), &BodyParams { angular: DVec3::new(1.0, 5.0, 9.0), ..state }).unwrap();
     let state = BodyParams { linear: DVec3::new(-2.0, 0.1, 0.0), ..free(at(0.15, 0.01, 0.0)) };
-    world.add(&ball, &BodyParams { angular: DVec3::Y * 20.0, mass: Mass::Density(7800.0), ..state }).unwrap();
+    world
+        .add(ball.clone(), &BodyParams { angular: DVec3::Y * 20.0, mass: Mass::Density(7800.0), ..state })
+        .unwrap();
     let ([p, l], e) = (momentum(&world), world.step(1e-6).unwrap().kinetic);
     let mut touched = 0;
     let mut end = StepReport::default();
@@ -282,9 +286,9 @@ fn fast_bodies_do_not_pass_through_walls() {
     for velocity in [5.0, 20.0, 60.0, 200.0] {
         for dt in [1.0 / 60.0, RATE] {
             let mut world = weightless();
-            world.add(&wall, &fixed(at(0.1, 0.0, 0.0))).unwrap();
+            world.add(wall.clone(), &fixed(at(0.1, 0.0, 0.0))).unwrap();
             let id = world
-                .add(&ball, &BodyParams { linear: DVec3::X * velocity, ..free(at(0.0, 0.0, 0.0)) })
+                .add(ball.clone(), &BodyParams { linear: DVec3::X * velocity, ..free(at(0.0, 0.0, 0.0)) })
                 .unwrap();
             let mut deepest = 0.0_f64;
             for _ in 0..60 {
@@ -350,7 +354,7 @@ fn nothing_explodes_that_starts_in_overlap() {
                 let part = &parts[(random.next() * parts.len() as f64) as usize];
                 let turn = DQuat::from_scaled_axis(random.vector() * 3.0);
                 let pose = Pose::new(turn, random.vector() * 0.015 - turn * part.aabb().centre());
-                world.add(part, &free(pose)).unwrap();
+                world.add(part.clone(), &free(pose)).unwrap();
             }
             world
         };
@@ -382,13 +386,13 @@ fn the_number_of_threads_changes_nothing() {
     let slab = block(0.4, 0.4, 0.02, 5e-3);
     let fall = || {
         let (mut world, mut random) = (World::new(&WorldParams::default()).unwrap(), Random(3));
-        world.add(&slab, &fixed(at(0.0, 0.0, -0.01))).unwrap();
+        world.add(slab.clone(), &fixed(at(0.0, 0.0, -0.01))).unwrap();
         for k in 0..12 {
             let pose = Pose::new(
                 DQuat::from_scaled_axis(random.vector() * 3.0),
                 random.vector() * 0.03 + DVec3::Z * (0.06 + 0.03 * f64::from(k)),
             );
-            world.add(&parts[k as usize % parts.len()], &free(pose)).unwrap();
+            world.add(parts[k as usize % parts.len()].clone(), &free(pose)).unwrap();
         }
         let end = run(&mut world, 120, RATE);
         assert!(end.pairs >= 8 && end.contacts > 20, "{end:?}");
@@ -403,7 +407,7 @@ fn the_number_of_threads_changes_nothing() {
 fn bad_input_is_refused() {
     let cube = block(0.04, 0.04, 0.04, 4e-3);
     let mut world = World::new(&WorldParams::default()).unwrap();
-    let bad = |p: BodyParams| World::new(&WorldParams::default()).unwrap().add(&cube, &p).is_err();
+    let bad = |p: BodyParams| World::new(&WorldParams::default()).unwrap().add(cube.clone(), &p).is_err();
     let given = |mass, inertia| BodyParams {
         mass: Mass::Given { mass, centre: DVec3::ZERO, inertia },
         ..Default::default()
@@ -434,7 +438,7 @@ fn bad_input_is_refused() {
     ] {
         assert!(World::new(&p).is_err());
     }
-    let id = world.add(&cube, &Default::default()).unwrap();
+    let id = world.add(cube.clone(), &Default::default()).unwrap();
     for dt in [0.0, -1.0, nan, f64::INFINITY] {
         assert!(matches!(world.step(dt), Err(WorldError::Parameter { name: "dt", .. })));
     }
@@ -455,12 +459,12 @@ fn ids_stay_with_their_bodies() {
     let cube = block(0.04, 0.04, 0.04, 4e-3);
     let mut world = World::new(&WorldParams::default()).unwrap();
     let ids: Vec<BodyId> =
-        (0..4).map(|k| world.add(&cube, &free(at(0.03 * f64::from(k), 0.0, 0.0))).unwrap()).collect();
+        (0..4).map(|k| world.add(cube.clone(), &free(at(0.03 * f64::from(k), 0.0, 0.0))).unwrap()).collect();
     run(&mut world, 2, RATE);
     assert!(world.touches().count() >= 3);
     assert!(world.remove(ids[1]).is_some() && world.remove(ids[1]).is_none());
     assert!(world.body(ids[1]).is_none() && world.set(ids[1], &Default::default()).is_err());
-    let new = world.add(&cube, &free(at(1.0, 0.0, 0.0))).unwrap();
+    let new = world.add(cube.clone(), &free(at(1.0, 0.0, 0.0))).unwrap();
     assert!(world.body(ids[1]).is_none() && new != ids[1] && of(&world, new).centre().x == 1.0);
     assert!(world.touches().all(|t| world.body(t.a).is_some() && world.body(t.b).is_some()));
     run(&mut world, 2, RATE);
@@ -473,15 +477,15 @@ fn groups_and_the_caller_decide_who_is_moved() {
     let cube = block(0.04, 0.04, 0.04, 4e-3);
     let mut world = weightless();
     let ghost = BodyParams { groups: 2, meets: 2, ..free(at(0.0, 0.0, 0.0)) };
-    let ghost = world.add(&cube, &ghost).unwrap();
-    let solid = world.add(&cube, &free(at(0.0, 0.0, 0.0))).unwrap();
+    let ghost = world.add(cube.clone(), &ghost).unwrap();
+    let solid = world.add(cube.clone(), &free(at(0.0, 0.0, 0.0))).unwrap();
     let hand = BodyParams {
         kind: Kind::Kinematic,
         linear: DVec3::X * 0.1,
         angular: DVec3::X,
         ..free(at(-0.05, 0.0, 0.0))
     };
-    let hand = world.add(&cube, &hand).unwrap();
+    let hand = world.add(cube.clone(), &hand).unwrap();
     run(&mut world, 240, RATE);
     let (x, v) = (of(&world, solid).centre().x, of(&world, solid).state().linear.x);
     assert_eq!(of(&world, ghost).centre(), DVec3::ZERO);
@@ -497,7 +501,7 @@ fn time_of_a_pile_of_gears() {
     let slab = block(0.5, 0.5, 0.02, 5e-3);
     for dt in [RATE, 1e-3] {
         let (mut world, mut random) = (World::new(&WorldParams::default()).unwrap(), Random(3));
-        world.add(&slab, &fixed(at(0.0, 0.0, -0.01))).unwrap();
+        world.add(slab.clone(), &fixed(at(0.0, 0.0, -0.01))).unwrap();
         for k in 0..50 {
             let place = DVec3::new(
                 0.05 * f64::from(k % 3),
@@ -505,7 +509,7 @@ fn time_of_a_pile_of_gears() {
                 0.05 + 0.05 * f64::from(k / 9),
             );
             let pose = Pose::new(DQuat::from_scaled_axis(random.vector() * 3.0), place);
-            world.add(&gear, &free(pose)).unwrap();
+            world.add(gear.clone(), &free(pose)).unwrap();
         }
         println!("{} points", gear.tree().len());
         let per = (0.25 / dt) as usize;

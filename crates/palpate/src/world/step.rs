@@ -4,7 +4,7 @@
 //! step. Newton's method: in each round the contacts that push, and those that slide, are taken anew.
 
 use super::pair::{Pair, closing};
-use super::solve::{Block, Six, dot, relative};
+use super::solve::{Block, Six};
 use super::{Body, World, WorldError};
 use crate::par;
 use glam::{DMat3, DVec3};
@@ -12,9 +12,9 @@ use glam::{DMat3, DVec3};
 /// Rounds end when no body's velocity changes by more than this share of what gravity does in a step [1].
 const SETTLED: f64 = 1e-4;
 /// Square of the linear solver's residual over the first [1].
-const SOLVED: f64 = 1e-18;
-/// How far back forces may turn in a round before its change is shortened, over those before [1].
-const OVERSHOT: f64 = 0.3;
+const SOLVED: f64 = 1e-12;
+/// Rounds that go the whole way.
+const WHOLE: usize = 5;
 /// Fewer pairs than this are not worth a second thread.
 const FEW: usize = 4;
 
@@ -107,12 +107,12 @@ impl World {
         let params = self.params;
         let (slots, solver) = (&mut self.slots, &mut self.solver);
         // Velocities without contacts.
-        (solver.centres.clear(), solver.mass.clear(), solver.free.clear(), solver.v.clear());
+        (solver.mass.clear(), solver.free.clear(), solver.v.clear());
         for (_, body) in slots.iter() {
-            let (mut mass, mut centre, mut v) = (Block::ZERO, DVec3::ZERO, [DVec3::ZERO; 2]);
+            let (mut mass, mut v) = (Block::ZERO, [DVec3::ZERO; 2]);
             let mut free = v;
             if let Some(body) = body {
-                (centre, v) = (body.centre(), [body.state.linear, body.state.angular]);
+                v = [body.state.linear, body.state.angular];
                 free = v;
                 if body.is_dynamic() {
                     let inertia = body.inertia();
@@ -126,7 +126,6 @@ impl World {
                     free = [0, 1].map(|k| free[k] / (1.0 + h * body.state.drag[k]));
                 }
             }
-            solver.centres.push(centre);
             solver.mass.push(mass);
             solver.free.push(free);
             solver.v.push(v);
@@ -140,47 +139,42 @@ impl World {
         report.contacts = self.pairs.iter().map(|p| p.touching).sum();
         report.deepest = self.pairs.iter().map(|p| p.deepest).fold(report.deepest, f64::max);
 
-        // Rounds, from the velocities before: bodies at rest stay there.
-        let (goal, mut change, mut before) = (SETTLED * params.pull() * h, 0.0, 0.0);
+        // Rounds, from the velocities before: bodies at rest stay there. Late ones go half the way: two sets of contacts may take turns.
+        let (goal, mut change) = (SETTLED * params.pull() * h, 0.0);
         for round in 0..params.max_rounds.max(1) {
             solver.lacking(&mut self.pairs, h);
-            let after = dot(&solver.x, &solver.b);
-            if round > 0 && after < -OVERSHOT * before {
-                // Forces turned back: the last change was too large. Where they vanish on the way, if they change evenly.
-                let back = after / (before - after);
-                solver.change(back);
-                solver.lacking(&mut self.pairs, h);
-            }
-            report.iterations += solver.solve(&self.pairs, SOLVED, params.max_iterations.max(1));
+            report.iterations += solver.solve(SOLVED, params.max_iterations.max(1));
             report.rounds += 1;
-            before = dot(&solver.x, &solver.b);
-            solver.change(1.0);
-            let radius = |i: usize| slots[i].1.as_ref().map_or(0.0, |b: &Body| b.radius);
-            let changes = solver.x.iter().enumerate().map(|(i, x)| x[0].length() + x[1].length() * radius(i));
-            change = changes.fold(0.0, f64::max);
+            let share = if round < WHOLE { 1.0 } else { 0.5 };
+            change = 0.0;
+            for (i, (v, x)) in solver.v.iter_mut().zip(&solver.x).enumerate() {
+                let radius = slots[i].1.as_ref().map_or(0.0, |b| b.radius);
+                change = f64::max(change, x[0].length() + x[1].length() * radius);
+                *v = [v[0] + x[0] * share, v[1] + x[1] * share];
+            }
             if change <= goal {
                 break;
             }
         }
         report.unsettled = report.unsettled.max(change);
-
-        let (v, centres) = (&solver.v, &solver.centres);
+        let v = &solver.v;
         for_pairs(&mut self.pairs, |pair| {
-            pair.assemble(relative(pair, v, centres), h);
-            pair.keep(relative(pair, v, centres), h);
+            pair.assemble(pair.link.relative(v), h);
+            pair.keep(pair.link.relative(v), h);
         });
+
         // A body that nothing touches falls in a parabola: half a step's gravity less.
-        solver.r.clear();
-        solver.r.resize(slots.len(), [DVec3::ZERO; 2]);
+        solver.x.clear();
+        solver.x.resize(slots.len(), [DVec3::ZERO; 2]);
         for pair in self.pairs.iter().filter(|p| p.wrench != crate::math::Wrench::ZERO) {
             for i in [pair.key.0, pair.key.1] {
-                solver.r[i as usize][0] = DVec3::ONE;
+                solver.x[i as usize][0] = DVec3::ONE;
             }
         }
         for (i, (_, body)) in slots.iter_mut().enumerate() {
             let Some(body) = body else { continue };
             let [linear, angular]: Six = solver.v[i];
-            let touched = solver.r[i][0] != DVec3::ZERO;
+            let touched = solver.x[i][0] != DVec3::ZERO;
             let way = if touched { linear } else { 0.5 * (linear + body.state.linear) } * h;
             (body.state.linear, body.state.angular) = (linear, angular);
             if body.state.kind != super::Kind::Static {
