@@ -8,6 +8,7 @@ use palpate::field::iso::{IsoGrid, iso_surface};
 use palpate::manifold::Collider;
 use palpate::mesh::{RawMesh, RepairParams, ThickenParams, thicken};
 use palpate::{Shape as Core, shape::ShapeParams};
+use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Vector};
 use parry3d::shape::{Shape, SharedShape, TypedShape};
 use std::collections::HashMap;

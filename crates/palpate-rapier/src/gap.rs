@@ -1,7 +1,8 @@
 //! How far two colliders are apart, and where.
 
 use glam::DVec3;
-use palpate::field::{Analytic, Source};
+use palpate::field::Source;
+use palpate::field::analytic::Analytic;
 use palpate::manifold::{Choice, Collider, ManifoldParams, Pair};
 use palpate::query::Roles;
 use palpate::{Pose, Query, Shape};
@@ -120,7 +121,9 @@ fn with_solid(
     if best.distance <= 0.0 {
         return Some(best);
     }
+    // What is found is a lower bound for some solids.
     best.lower = best.distance - shape.tree().shell_report().radius;
+    best.distance = solid.distance(best.on_b).max(0.0);
     walk(solid, shape, a_from_b, best)
 }
 

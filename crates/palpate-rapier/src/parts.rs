@@ -2,8 +2,8 @@
 
 use crate::convert::{wide, wide_pose};
 use crate::shape::{ContactOptions, PalpateShape};
-use glam::{DQuat, DVec3};
-use palpate::field::Analytic;
+use glam::DVec3;
+use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
 use palpate::mesh::RawMesh;
 use parry3d::bounding_volume::Aabb;
@@ -53,13 +53,17 @@ pub(crate) fn form(shape: &dyn Shape, thin: Option<f64>) -> Form {
         TypedShape::Voxels(voxels) => triangles(voxels.to_trimesh()),
         TypedShape::Custom(_) => Form::Projected,
         TypedShape::Compound(_) | TypedShape::Polyline(_) => Form::Nothing,
+        // A polyhedron that is no hull up to rounding, or has too many faces, still has triangles.
+        TypedShape::ConvexPolyhedron(hull) => {
+            solid(shape, thin).map_or_else(|| triangles(hull.to_trimesh()), Form::Solid)
+        }
         _ => solid(shape, thin).map_or(Form::Nothing, Form::Solid),
     }
 }
 
 /// A primitive as a solid by formula; none for one without size, or with a number that is not finite.
 fn solid(shape: &dyn Shape, thin: Option<f64>) -> Option<Analytic> {
-    let rounded = |inner: Option<Analytic>, radius: f32| Analytic::rounded(inner?, f64::from(radius)).ok();
+    let rounded = |inner: Option<Analytic>, radius: f32| inner?.rounded(f64::from(radius)).ok();
     match shape.as_typed_shape() {
         TypedShape::Ball(s) => Analytic::sphere(DVec3::ZERO, s.radius.into()).ok(),
         TypedShape::Cuboid(s) => Analytic::cuboid(DVec3::ZERO, wide(s.half_extents)).ok(),
@@ -95,25 +99,28 @@ fn triangle(s: &Triangle, thin: Option<f64>) -> Option<Analytic> {
     let n = (b - a).cross(c - a).try_normalize()?;
     let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
     let half = n * thin.unwrap_or(THIN * longest);
-    Analytic::hull(&[a + half, b + half, c + half, a - half, b - half, c - half]).ok()
-}
-
-fn cylinder(s: &Cylinder) -> Option<Analytic> {
-    upright(Analytic::cylinder(s.radius.into(), s.half_height.into()).ok()?)
-}
-
-fn cone(s: &Cone) -> Option<Analytic> {
-    upright(Analytic::cone(s.radius.into(), s.half_height.into()).ok()?)
+    let positions = [a + half, b + half, c + half, a - half, b - half, c - half];
+    let triangles =
+        [[0, 1, 2], [5, 4, 3], [0, 3, 1], [3, 4, 1], [1, 4, 2], [4, 5, 2], [2, 5, 0], [5, 3, 0]];
+    Analytic::hull(&positions, &triangles).ok()
 }
 
 /// Parry's axis is y.
-fn upright(along_z: Analytic) -> Option<Analytic> {
-    along_z.transformed(DQuat::from_rotation_x(-core::f64::consts::FRAC_PI_2), DVec3::ZERO).ok()
+fn cylinder(s: &Cylinder) -> Option<Analytic> {
+    let end = DVec3::Y * f64::from(s.half_height);
+    Analytic::cylinder(-end, end, s.radius.into()).ok()
+}
+
+/// Parry's axis is y, the tip above.
+fn cone(s: &Cone) -> Option<Analytic> {
+    let end = DVec3::Y * f64::from(s.half_height);
+    Analytic::cone(-end, end, s.radius.into()).ok()
 }
 
 fn hull(s: &ConvexPolyhedron) -> Option<Analytic> {
-    let points: Vec<DVec3> = s.points().iter().copied().map(wide).collect();
-    Analytic::hull(&points).ok()
+    let (positions, triangles) = s.to_trimesh();
+    let positions: Vec<DVec3> = positions.into_iter().map(wide).collect();
+    Analytic::hull(&positions, &triangles).ok()
 }
 
 /// The shape of ours that a collider is, if it is one.

@@ -264,7 +264,7 @@ impl Shape for PalpateShape {
         if mass > 0.0 && mass.is_finite() && inertia.is_finite() {
             MassProperties::with_inertia_matrix(narrow(centre), mass, inertia)
         } else {
-            MassProperties { local_com: narrow(centre), ..MassProperties::zero() }
+            MassProperties { local_com: narrow(centre), ..MassProperties::default() }
         }
     }
 
