@@ -2,7 +2,8 @@
 //!
 //! Based on: conservative advancement (Mirtich, Impulse-based dynamic simulation of rigid body systems, 1996).
 //! Differs: as long as the surfaces are certainly apart, steps are as long as that allows; nearer than the points can tell, they go
-//! by the distance measured on the surfaces.
+//! by the distance measured on the surfaces. Colliders that touch at the start meet again where they are deeper in each other than
+//! they can be pushed out of: a plate that has one corner on a thin floor does not swing through it.
 
 use crate::gap::{Gap, gap};
 use glam::{DQuat, DVec3};
@@ -15,8 +16,11 @@ use parry3d::query::NonlinearRigidMotion;
 const MET: f64 = 0.02;
 /// Most steps; each takes microseconds.
 const STEPS: usize = 256;
-/// Share of a step that shows whether shapes that overlap part [1].
-const PROBE: f64 = 1e-3;
+/// How much deeper colliders that touch may become in one motion [thickness]. Larger: they are pushed out on the wrong side. Smaller:
+/// what slides fast is held up.
+const DEEPER: f64 = 0.4;
+/// Most steps of such a motion.
+const SINKING: f64 = 64.0;
 
 /// A motion of one collider in the world.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +86,10 @@ pub(crate) struct Aim {
     pub(crate) until: f64,
     /// Colliders this near have met [m].
     pub(crate) target: f64,
-    /// Whether an overlap at the start counts if it grows less.
+    /// Whether an overlap at the start counts.
     pub(crate) stop_at_penetration: bool,
+    /// Half the thickness of the thinner collider [m].
+    pub(crate) thickness: f64,
 }
 
 /// A meeting.
@@ -116,12 +122,14 @@ pub(crate) fn cast(a: (&Collider, Course), b: (&Collider, Course), aim: Aim) -> 
         let meeting = |unfinished| Meeting { time, gap: found, a_from_b, at_start: step == 0, unfinished };
         if found.distance <= target {
             if step == 0 && !aim.stop_at_penetration {
-                // What parts already is left alone.
-                let later = time + PROBE * (aim.until - aim.from).min(target / speed.max(f64::MIN_POSITIVE));
-                let parts = gap(a, b, &relative(later)).is_none_or(|g| g.distance > found.distance);
-                if parts {
-                    return None;
-                }
+                let still = sink((a, b), aim, found.distance, speed, relative);
+                return still.map(|(time, gap, a_from_b)| Meeting {
+                    time,
+                    gap,
+                    a_from_b,
+                    at_start: false,
+                    unfinished: false,
+                });
             }
             return Some(meeting(false));
         }
@@ -136,6 +144,36 @@ pub(crate) fn cast(a: (&Collider, Course), b: (&Collider, Course), aim: Aim) -> 
             return None;
         }
         time = next.max(time.next_up());
+    }
+    None
+}
+
+/// When colliders that touch first are deeper in each other than they can be pushed out of.
+fn sink(
+    (a, b): (&Collider, &Collider),
+    aim: Aim,
+    now: f64,
+    speed: f64,
+    relative: impl Fn(f64) -> Pose,
+) -> Option<(f64, Gap, Pose)> {
+    let deeper = DEEPER * aim.thickness;
+    let step = deeper / speed;
+    let count = ((aim.until - aim.from) / step).ceil();
+    // Also where nothing moves, or nothing has a thickness.
+    if !(count >= 1.0 && count <= SINKING) {
+        return None;
+    }
+    let limit = now.min(0.0) - deeper;
+    let mut last = None;
+    for i in 1..=count as usize {
+        let time = aim.from + (i as f64 * step).min(aim.until - aim.from);
+        let a_from_b = relative(time);
+        let found = gap(a, b, &a_from_b)?;
+        if found.distance < limit {
+            // The last time before, if there was one: at the start nothing can be done.
+            return last;
+        }
+        last = Some((time, found, a_from_b));
     }
     None
 }

@@ -116,6 +116,7 @@ impl PalpateDispatcher {
         let mut best = None;
         for (p1, p2) in pairs(&parts1, &parts2) {
             let (c1, c2) = (course1.part(&p1.from), course2.part(&p2.from));
+            aim.thickness = p1.thickness.min(p2.thickness);
             if let Some(meeting) = cast((&p1.collider, c1), (&p2.collider, c2), aim)
                 && best.is_none_or(|(time, _)| meeting.time < time)
             {
@@ -259,6 +260,7 @@ impl QueryDispatcher for PalpateDispatcher {
             until: options.max_time_of_impact.into(),
             target: options.target_distance.into(),
             stop_at_penetration: options.stop_at_penetration,
+            thickness: 0.0,
         };
         self.first_meeting((g1, Course::still(Wide::IDENTITY)), (g2, moving), aim)
     }
@@ -273,8 +275,13 @@ impl QueryDispatcher for PalpateDispatcher {
         end_time: Real,
         stop_at_penetration: bool,
     ) -> Result<Option<ShapeCastHit>, Unsupported> {
-        let aim =
-            Aim { from: start_time.into(), until: end_time.into(), target: 0.0, stop_at_penetration };
+        let aim = Aim {
+            from: start_time.into(),
+            until: end_time.into(),
+            target: 0.0,
+            stop_at_penetration,
+            thickness: 0.0,
+        };
         self.first_meeting((g1, Course::of(motion1)), (g2, Course::of(motion2)), aim)
     }
 }

@@ -3,16 +3,22 @@
 use crate::convert::{wide, wide_pose};
 use crate::shape::{ContactOptions, PalpateShape};
 use glam::DVec3;
+use palpate::field::Source;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
 use palpate::mesh::RawMesh;
 use parry3d::bounding_volume::Aabb;
 use parry3d::math::Vector;
-use parry3d::shape::{Cone, ConvexPolyhedron, Cylinder, Segment, Shape, SharedShape, Triangle, TypedShape};
+use parry3d::shape::{
+    Cone, ConvexPolyhedron, Cylinder, Segment, Shape, ShapeType, SharedShape, Triangle, TypedShape,
+};
 
 /// Half thickness of a segment or a triangle, which have none, unless said otherwise [their length]. Larger: they stand out too far.
 /// Smaller: what moves fast passes through.
 pub(crate) const THIN: f64 = 0.005;
+
+/// Half thickness of a triangle that is rounded [its border].
+const INNER: f64 = 0.02;
 
 /// One rigid part of a shape.
 #[derive(Clone)]
@@ -26,6 +32,8 @@ pub(crate) struct Part {
     pub(crate) aabb: Aabb,
     /// What Parry numbers it.
     pub(crate) index: u32,
+    /// How deep another part may be in it and still be pushed out on the right side, about [m].
+    pub(crate) thickness: f64,
     /// The part itself; none if it is the whole shape.
     pub(crate) shape: Option<SharedShape>,
 }
@@ -79,7 +87,7 @@ fn solid(shape: &dyn Shape, thin: Option<f64>) -> Option<Analytic> {
         TypedShape::RoundCuboid(s) => {
             rounded(Analytic::cuboid(DVec3::ZERO, wide(s.inner_shape.half_extents)).ok(), s.border_radius)
         }
-        TypedShape::RoundTriangle(s) => rounded(triangle(&s.inner_shape, thin), s.border_radius),
+        TypedShape::RoundTriangle(s) => rounded(triangle(&s.inner_shape, Some(INNER * f64::from(s.border_radius))), s.border_radius),
         TypedShape::RoundCylinder(s) => rounded(cylinder(&s.inner_shape), s.border_radius),
         TypedShape::RoundCone(s) => rounded(cone(&s.inner_shape), s.border_radius),
         TypedShape::RoundConvexPolyhedron(s) => rounded(hull(&s.inner_shape), s.border_radius),
@@ -123,6 +131,21 @@ fn hull(s: &ConvexPolyhedron) -> Option<Analytic> {
     Analytic::hull(&positions, &triangles).ok()
 }
 
+/// Half the thickness, about [m]: of ours and of what was built volume over area.
+fn thickness(collider: &Collider, shape: &dyn Shape) -> f64 {
+    match collider {
+        Collider::Shape(core) => {
+            let report = core.mesh().report();
+            if report.area > 0.0 { report.volume.abs() / report.area } else { 0.0 }
+        }
+        // Parry's segments and triangles have none; the solids made of them do.
+        Collider::Solid(solid) => match shape.shape_type() {
+            ShapeType::Segment | ShapeType::Triangle => 0.5 * solid.aabb().extent().min_element(),
+            _ => shape.ccd_thickness().into(),
+        },
+    }
+}
+
 /// The shape of ours that a collider is, if it is one.
 pub(crate) fn ours(shape: &dyn Shape) -> Option<&PalpateShape> {
     shape.as_shape::<PalpateShape>()
@@ -140,8 +163,15 @@ pub(crate) fn holds_ours(shape: &dyn Shape) -> bool {
 impl Part {
     /// A whole shape.
     pub(crate) fn whole(collider: Collider, options: Option<ContactOptions>, shape: &dyn Shape) -> Self {
-        let aabb = shape.compute_local_aabb();
-        Self { from: palpate::Pose::IDENTITY, collider, options, aabb, index: 0, shape: None }
+        Self {
+            from: palpate::Pose::IDENTITY,
+            thickness: thickness(&collider, shape),
+            collider,
+            options,
+            aabb: shape.compute_local_aabb(),
+            index: 0,
+            shape: None,
+        }
     }
 
     /// What Parry has for this part of `whole`.
@@ -158,6 +188,7 @@ impl Part {
     ) -> Self {
         Self {
             from: wide_pose(parent_from),
+            thickness: thickness(&collider, &**shape),
             collider,
             options: ours(&**shape).map(PalpateShape::options),
             aabb: shape.compute_aabb(parent_from),
