@@ -6,7 +6,7 @@ use glam::DVec3;
 use palpate::Mesh;
 use palpate::field::iso::{IsoGrid, iso_surface};
 use palpate::manifold::Collider;
-use palpate::mesh::{RawMesh, RepairParams, ThickenParams, thicken};
+use palpate::mesh::{RawMesh, RepairParams, thicken};
 use palpate::{Shape as Core, shape::ShapeParams};
 use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Vector};
@@ -21,6 +21,8 @@ const ACROSS: (f64, f64) = (48.0, 256.0);
 /// How far below its front an open surface is solid, unless said otherwise [largest side]. Less: what moves fast passes through.
 /// More: sheets that lie close below each other grow together.
 const THICKNESS: f64 = 0.05;
+/// An open surface whose triangles face one way by this share of their area is a sheet [1]; others are solids with holes.
+const FACING: f64 = 0.5;
 /// Addresses that are remembered. More shapes than that are recognised by their contents, which takes longer.
 const ADDRESSES: usize = 4096;
 /// Vertices that are compared when a shape is recognised by its address.
@@ -182,26 +184,48 @@ impl Cache {
         {
             return core.clone().map(Collider::Shape).ok_or(PrepareError::Nothing);
         }
-        let core = self.build(raw, voxel);
+        let up = matches!(shape.as_typed_shape(), TypedShape::HeightField(_)).then_some(DVec3::Y);
+        let core = self.build(raw, up, voxel);
         self.known().by_contents.insert(contents, core.as_ref().ok().cloned());
         core.map(Collider::Shape)
     }
 
-    fn build(&self, raw: RawMesh, voxel: Option<f64>) -> Result<Core, PrepareError> {
+    fn build(&self, raw: RawMesh, up: Option<DVec3>, voxel: Option<f64>) -> Result<Core, PrepareError> {
         let wrong = |e: &dyn core::fmt::Display| PrepareError::Mesh(e.to_string());
         let mesh = Mesh::new(raw, &RepairParams::default()).map_err(|e| wrong(&e))?;
         let largest = mesh.aabb().extent().max_element();
-        let mesh = if mesh.report().watertight {
-            mesh
-        } else {
-            let thickness = self.options.thickness.unwrap_or(THICKNESS * largest);
-            thicken(&mesh, thickness, &ThickenParams::default()).map_err(|e| wrong(&e))?
+        let thickness = self.options.thickness.unwrap_or(THICKNESS * largest);
+        let mesh = match below(&mesh, up) {
+            Some(way) => {
+                let solid = thicken(mesh.positions(), mesh.triangles(), way * thickness);
+                let solid = solid.map_err(|e| wrong(&e))?;
+                Mesh::new(solid.mesh, &RepairParams::default()).map_err(|e| wrong(&e))?
+            }
+            None => mesh,
         };
         let voxel = voxel.or(self.options.voxel).unwrap_or_else(|| {
             (0.5 * mesh.report().mean_edge).clamp(largest / ACROSS.1, largest / ACROSS.0)
         });
         Core::build(mesh, voxel, &ShapeParams::default()).map_err(|e| PrepareError::Shape(e.to_string()))
     }
+}
+
+/// Where an open surface is solid: opposite to `up`, or to where most of its front faces. None for a closed surface, and for one
+/// with holes that faces all around: its holes are capped.
+fn below(mesh: &Mesh, up: Option<DVec3>) -> Option<DVec3> {
+    if mesh.report().watertight {
+        return None;
+    }
+    if let Some(up) = up {
+        return Some(-up);
+    }
+    let facing: DVec3 = (0..mesh.triangles().len())
+        .map(|t| {
+            let [a, b, c] = mesh.corners(t);
+            0.5 * (b - a).cross(c - a)
+        })
+        .sum();
+    (facing.length() > FACING * mesh.report().area).then(|| -facing.normalize_or_zero())
 }
 
 /// What tells one shape in memory from another, without looking at all of it.
