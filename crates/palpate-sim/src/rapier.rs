@@ -19,7 +19,7 @@ pub(crate) struct Rapier {
 }
 
 fn place(pose: &Pose) -> Place {
-    Place { rotation: pose.rotation.as_quat(), translation: pose.translation.as_vec3() }
+    Place::from_parts(pose.translation.as_vec3(), pose.rotation.as_quat())
 }
 
 fn wide(place: &Place) -> Pose {
