@@ -246,7 +246,8 @@ typedef struct palp_point {
 } palp_point;
 
 /* Told during a build: the stage's name (valid during the call), steps done, and steps in all (0: unknown). Anything but 0 stops
- * the build, which then gives PALP_CANCELLED. Called from threads of the library, one at a time; must be quick, and must not throw. */
+ * the build, which then gives PALP_CANCELLED. Called from threads of the library, one at a time; must be quick, must not throw, and
+ * must not call functions that build or that take many poses. */
 typedef int32_t (*palp_progress)(void *user, const char *stage, uint64_t done, uint64_t total);
 
 /* Builds field and points of a mesh. `progress` may be NULL; `user` is handed to it. */
