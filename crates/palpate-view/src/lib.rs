@@ -15,6 +15,7 @@ pub mod html;
 pub mod image;
 pub mod png;
 pub mod raster;
+pub mod recording;
 pub mod scene;
 mod shade;
 pub mod slice;
