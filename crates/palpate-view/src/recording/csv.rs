@@ -4,12 +4,13 @@ use super::{Recording, RecordingError};
 use std::io::Write;
 
 /// Names of the columns, in order.
-const COLUMNS: &str = "time,body,x,y,z,qx,qy,qz,qw,vx,vy,vz,wx,wy,wz,contacts,deepest,kinetic,narrow_us";
+const COLUMNS: &str = "time,body,x,y,z,qx,qy,qz,qw,vx,vy,vz,wx,wy,wz,contacts,deepest,kinetic,narrow_us,step_us";
 
 impl Recording {
     /// Writes one row for each frame and body, behind a line of names: time \[s\], the body's name, its pose in the world
     /// (x y z \[m\], qx qy qz qw), velocity of its centre of mass \[m/s\], angular velocity \[rad/s\], its contacts and the deepest
-    /// of them \[m\]; the last two are of the whole frame: kinetic energy \[J\] and time of the narrow phase \[µs\].
+    /// of them \[m\]; the last three are of the whole frame: kinetic energy \[J\],
+    /// time of the narrow phase and of the step \[µs\].
     ///
     /// # Errors
     /// When `out` refuses.
@@ -26,7 +27,8 @@ impl Recording {
                     write!(out, ",{x}")?;
                 }
                 let (contacts, deepest) = (state.contacts, state.deepest);
-                writeln!(out, ",{contacts},{deepest},{},{}", frame.kinetic, frame.narrow_us)?;
+                let (narrow, whole) = (frame.narrow_us, frame.step_us);
+                writeln!(out, ",{contacts},{deepest},{},{narrow},{whole}", frame.kinetic)?;
             }
         }
         out.flush()?;

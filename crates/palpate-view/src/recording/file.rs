@@ -98,7 +98,7 @@ impl Recording {
         for frame in &self.frames {
             out.wide(&[frame.time]);
             out.whole(frame.contacts);
-            [frame.deepest, frame.kinetic, frame.narrow_us].iter().for_each(|x| out.float(*x));
+            [frame.deepest, frame.kinetic, frame.narrow_us, frame.step_us].iter().for_each(|x| out.float(*x));
             for s in &frame.bodies {
                 out.pose(&s.pose);
                 out.vector(s.linear);
@@ -338,7 +338,7 @@ impl<'a> Reader<'a> {
         }
         let ground = self.ground()?;
         // Seven of a pose, six of velocities, two of contacts.
-        let least = 28 + 60 * bodies.len();
+        let least = 32 + 60 * bodies.len();
         let mut frames = Vec::new();
         for _ in 0..self.count("number of frames", least)? {
             frames.push(self.frame(bodies.len())?);
@@ -384,7 +384,7 @@ impl<'a> Reader<'a> {
     fn frame(&mut self, bodies: usize) -> Result<Frame, RecordingError> {
         let (time, contacts) = (self.wide("time")?, self.whole()?);
         let (deepest, kinetic) = (self.float("penetration")?, self.float("kinetic energy")?);
-        let narrow_us = self.float("time of the narrow phase")?;
+        let (narrow_us, step_us) = (self.float("time of the narrow phase")?, self.float("time of a step")?);
         let mut states = Vec::with_capacity(bodies);
         for _ in 0..bodies {
             let pose = self.pose("pose")?;
@@ -401,6 +401,6 @@ impl<'a> Reader<'a> {
             let (point, normal) = (self.place("contact")?, self.vector("normal of a contact")?);
             marks.push(Mark { point, normal, depth: self.float("depth of a contact")? });
         }
-        Ok(Frame { time, bodies: states, marks, contacts, deepest, kinetic, narrow_us })
+        Ok(Frame { time, bodies: states, marks, contacts, deepest, kinetic, narrow_us, step_us })
     }
 }

@@ -142,8 +142,10 @@ pub struct Frame {
     pub deepest: f64,
     /// Kinetic energy of all bodies \[J\].
     pub kinetic: f64,
-    /// Time of the narrow phase of the step that led here \[µs\].
+    /// Time of the narrow phase of the step that led here \[µs\]; 0 where the engine does not say.
     pub narrow_us: f64,
+    /// Time of that whole step \[µs\].
+    pub step_us: f64,
 }
 
 /// A body at one time, in the world frame.
@@ -275,7 +277,7 @@ impl Recording {
                 return bad(format!("frame {i} is at {} s, not after the one before", frame.time));
             }
             before = frame.time;
-            let numbers = [frame.deepest, frame.kinetic, frame.narrow_us];
+            let numbers = [frame.deepest, frame.kinetic, frame.narrow_us, frame.step_us];
             let finite = |s: &State| {
                 s.pose.is_finite() && s.linear.is_finite() && s.angular.is_finite() && s.deepest.is_finite()
             };
