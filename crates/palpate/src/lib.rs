@@ -46,6 +46,7 @@ mod simd;
 mod store;
 pub mod tree;
 pub mod voxmap;
+pub mod world;
 
 pub use asset::Asset;
 pub use contact::{Contact, Contacts};
@@ -57,3 +58,4 @@ pub use shape::Shape;
 pub use shell::Shell;
 pub use tree::Tree;
 pub use voxmap::Voxmap;
+pub use world::World;
