@@ -241,15 +241,12 @@ fn meta(recording: &Recording, chosen: &[usize], params: &PageParams, blob: &mut
     let contacts = blob.add(frames.iter().flat_map(|f| f.contacts.to_le_bytes()));
     let marks = marks(&frames, origin, blob);
     let charts = charts(recording, chosen, blob);
-    let reach = recording.reach().unwrap_or(Aabb { min: origin, max: origin });
     format!(
-        "{{\"frames\":{},\"up\":{},\"reach\":{{\"min\":{},\"max\":{}}},\"parts\":[{}],\"bodies\":[{}],\"ground\":{ground},\
+        "{{\"frames\":{},\"up\":{},\"parts\":[{}],\"bodies\":[{}],\"ground\":{ground},\
          \"times\":{times},\"places\":{places},\"turns\":{turns},\"contacts\":{contacts},\"marks\":{marks},\"charts\":[{charts}],\
          \"keep\":{}}}",
         frames.len(),
         list(recording.up.to_array()),
-        list(here(reach.min)),
-        list(here(reach.max)),
         parts.join(","),
         bodies.join(","),
         params.keep_pixels

@@ -143,7 +143,7 @@ function painter() {
       vec3 s = (toLight * vec4(p, 1.)).xyz * .5 + .5;
       if (any(lessThan(s.xy, vec2(0.))) || any(greaterThan(s.xy, vec2(1.)))) return 1.;
       float sum = 0.;
-      for (int i = 0; i < 12; i++) sum += texture(shadow, vec3(s.xy + TAPS[i] * texel * 2.6, min(s.z, 1.)));
+      for (int i = 0; i < 12; i++) sum += texture(shadow, vec3(s.xy + TAPS[i] * texel * 4.2, min(s.z, 1.)));
       return sum / 12.;
     }`;
   const solid = compile(`
@@ -185,7 +185,7 @@ function painter() {
       float fade = 1. - smoothstep(.30, 1., length(uv));
       vec2 q = vec2(dot(at - home, ea), dot(at - home, eb));
       vec3 c = mix(base, grid, max(.42 * lines(q, cell), .85 * lines(q, cell * 5.)));
-      c *= mix(.60, 1., lit(at));
+      c *= mix(.66, 1., lit(at));
       result = vec4(c, fade * below);
     }`);
   const marks = compile(`
@@ -264,7 +264,7 @@ function painter() {
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, order, gl.STATIC_DRAW);
     gl.bindVertexArray(null);
     const centre = nt ? mul(add(low, high), .5) : [0, 0, 0];
-    return { vao, n: nt * 3, own: colours ? 1 : 0, low, high, centre, radius: nt ? Math.hypot(...sub(high, low)) / 2 : 0 };
+    return { vao, n: nt * 3, own: colours ? 1 : 0, low, high, centre, positions, radius: nt ? Math.hypot(...sub(high, low)) / 2 : 0 };
   };
   const parts = meta.parts.map(p => {
     const q = array(Uint16Array, p.positions, p.vertices * 3), positions = new Float32Array(p.vertices * 3);
@@ -284,15 +284,35 @@ function painter() {
     baseAt = posed(ground.at, ground.turn);
   }
 
-  // What the default view frames: the whole motion, and a ground that is not much larger.
-  let low = meta.reach.min, high = meta.reach.max;
-  if (base && base.n) {
-    const c = moved(baseAt, base.centre), r = base.radius, span = Math.hypot(...sub(high, low));
-    if (2 * r < 3 * span) {
-      const corners = [];
-      for (let i = 0; i < 8; i++) corners.push(moved(baseAt, [0, 1, 2].map(k => (i >> k & 1 ? base.high : base.low)[k])));
-      low = [0, 1, 2].map(k => Math.min(low[k], ...corners.map(p => p[k])));
-      high = [0, 1, 2].map(k => Math.max(high[k], ...corners.map(p => p[k])));
+  // What the default view frames: points of the bodies along the whole motion, and a ground that is not much larger.
+  const outer = part => {
+    const found = [];
+    for (let d = 0; d < 27; d++) {
+      const way = [d % 3 - 1, (d / 3 | 0) % 3 - 1, (d / 9 | 0) - 1];
+      let best = -Infinity, at = part.centre;
+      for (let i = 0; i < part.positions.length; i += 3) {
+        const p = part.positions.subarray(i, i + 3), s = dot(p, way);
+        if (s > best) { best = s; at = [p[0], p[1], p[2]]; }
+      }
+      found.push(at);
+    }
+    return found;
+  };
+  const outers = parts.map(outer), cloud = [];
+  const skip = Math.max(1, Math.ceil(frames * count * 27 / 60000));
+  for (let f = 0; f < frames; f += skip) {
+    pose(at[f]);
+    bodies.forEach((b, i) => { for (const p of outers[b.part]) cloud.push(moved(matrices[i], p)); });
+  }
+  if (!cloud.length) cloud.push([0, 0, 0]);
+  let low = [0, 1, 2].map(k => cloud.reduce((m, p) => Math.min(m, p[k]), Infinity));
+  let high = [0, 1, 2].map(k => cloud.reduce((m, p) => Math.max(m, p[k]), -Infinity));
+  if (base && base.n && 2 * base.radius < 3 * Math.hypot(...sub(high, low))) {
+    for (let i = 0; i < 8; i++) {
+      const p = moved(baseAt, [0, 1, 2].map(k => (i >> k & 1 ? base.high : base.low)[k]));
+      cloud.push(p);
+      low = low.map((x, k) => Math.min(x, p[k]));
+      high = high.map((x, k) => Math.max(x, p[k]));
     }
   }
   const home = mul(add(low, high), .5), span = Math.max(Math.hypot(...sub(high, low)) / 2, 1e-9);
@@ -309,13 +329,20 @@ function painter() {
     const right = unitOf(cross(UP, back));
     return { back, right, up: cross(back, right) };
   };
+  // As near as possible with everything in sight, in the middle of the screen.
   const fit = () => {
-    Object.assign(camera, { az: .55, el: .36, target: home, distance: span });
+    Object.assign(camera, { az: .55, el: .36, target: home });
     const { back, right, up } = axes(), aspect = canvas.clientWidth / Math.max(canvas.clientHeight, 1);
-    for (let i = 0; i < 8; i++) {
-      const p = sub([0, 1, 2].map(k => (i >> k & 1 ? high : low)[k]), home);
-      const need = dot(p, back) + LENS * Math.max(Math.abs(dot(p, right)) / aspect, Math.abs(dot(p, up)));
-      camera.distance = Math.max(camera.distance, 1.08 * need);
+    for (let round = 0; round < 4; round++) {
+      let need = largest, box = [Infinity, -Infinity, Infinity, -Infinity];
+      const at = cloud.map(p => { const q = sub(p, camera.target); return [dot(q, right), dot(q, up), dot(q, back)]; });
+      for (const [x, y, z] of at) need = Math.max(need, z + LENS * 1.1 * Math.max(Math.abs(x) / aspect, Math.abs(y)));
+      camera.distance = need;
+      for (const [x, y, z] of at) {
+        const w = need / Math.max(need - z, 1e-9 * need);
+        box = [Math.min(box[0], x * w), Math.max(box[1], x * w), Math.min(box[2], y * w), Math.max(box[3], y * w)];
+      }
+      if (round < 3) camera.target = add(camera.target, add(mul(right, (box[0] + box[1]) / 2), mul(up, (box[2] + box[3]) / 2)));
     }
   };
 
@@ -499,7 +526,7 @@ function painter() {
       gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
       gl.uniformMatrix4fv(marks.at.view, false, view);
       gl.uniform2f(marks.at.screen, canvas.width, canvas.height);
-      gl.uniform1f(marks.at.px, 4.6 * scale); gl.uniform1f(marks.at.reach, .34 * largest); gl.uniform1f(marks.at.most, most);
+      gl.uniform1f(marks.at.px, 4.6 * scale); gl.uniform1f(marks.at.reach, .24 * largest); gl.uniform1f(marks.at.most, most);
       gl.depthMask(false);
       // Faint where something hides them, full where not.
       for (const [test, alpha] of [[false, .45], [true, 1]]) {
