@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ground = Ground::Plane { point: DVec3::ZERO, normal: DVec3::Z };
     let bodies = (0..2).map(body).collect();
     let recording = Recording { about, origin: DVec3::ZERO, up: DVec3::Z, parts, bodies, ground, frames };
-    let html = page(&recording, &PageParams { keep_pixels: true, ..PageParams::default() })?;
+    let html = page(&recording, &PageParams::default())?;
     std::fs::write(&output, &html)?;
     let strip = film_strip(&recording, &StripParams::default());
     std::fs::write(format!("{output}.png"), palpate_view::png::encode(&strip)?)?;

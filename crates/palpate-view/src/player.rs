@@ -33,8 +33,6 @@ pub struct PageParams {
     pub rows: Vec<(String, String)>,
     /// Warnings above it.
     pub warnings: Vec<String>,
-    /// Keeps the drawn picture readable, for tests that look at it; slower on phones.
-    pub keep_pixels: bool,
 }
 
 /// The numbers of a page, one array behind the other, each at a multiple of four.
@@ -117,7 +115,7 @@ pub fn page(recording: &Recording, params: &PageParams) -> Result<String, Record
     recording.check()?;
     let chosen = thinned(recording);
     let mut blob = Blob::default();
-    let meta = meta(recording, &chosen, params, &mut blob);
+    let meta = meta(recording, &chosen, &mut blob);
     let still = html::base64(&png::encode(&strip::picture(recording, 0, STILL[0], STILL[1], true))?);
     let data = html::base64(&blob.0);
     let title = escape(&recording.about.title);
@@ -176,7 +174,7 @@ fn lead(recording: &Recording) -> String {
 }
 
 /// Everything but the arrays, as JSON; the arrays go to `blob`.
-fn meta(recording: &Recording, chosen: &[usize], params: &PageParams, blob: &mut Blob) -> String {
+fn meta(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
     let origin = recording.origin;
     let here = |p: DVec3| (p - origin).to_array();
     let mut parts = Vec::new();
@@ -243,13 +241,11 @@ fn meta(recording: &Recording, chosen: &[usize], params: &PageParams, blob: &mut
     let charts = charts(recording, chosen, blob);
     format!(
         "{{\"frames\":{},\"up\":{},\"parts\":[{}],\"bodies\":[{}],\"ground\":{ground},\
-         \"times\":{times},\"places\":{places},\"turns\":{turns},\"contacts\":{contacts},\"marks\":{marks},\"charts\":[{charts}],\
-         \"keep\":{}}}",
+         \"times\":{times},\"places\":{places},\"turns\":{turns},\"contacts\":{contacts},\"marks\":{marks},\"charts\":[{charts}]}}",
         frames.len(),
         list(recording.up.to_array()),
         parts.join(","),
-        bodies.join(","),
-        params.keep_pixels
+        bodies.join(",")
     )
 }
 
@@ -337,8 +333,7 @@ mod tests {
         let mut recording = bouncing(100, 100.0);
         recording.bodies[0].name = "</script><b>".into();
         let rows = vec![("engine".into(), "own <1>".into())];
-        let html = page(&recording, &PageParams { rows, warnings: vec!["w < 1".into()], keep_pixels: false })
-            .unwrap();
+        let html = page(&recording, &PageParams { rows, warnings: vec!["w < 1".into()] }).unwrap();
         assert!(!html.contains("</script><b>") && html.contains("\\u003c/script\\u003e"));
         assert!(html.contains("own &lt;1&gt;") && html.contains("w &lt; 1"));
         assert_eq!(html.matches("<script").count(), html.matches("</script>").count());

@@ -3,8 +3,8 @@
 
     python3 player.py PAGE.html... [--shots FOLDER]
 
-Needs PyPI's playwright and a Chromium (CHROMIUM names it; /usr/bin/chromium otherwise). The page must have been written with
-keep_pixels, as the example `player` does. Exit code 1 and a line for what failed.
+Needs PyPI's playwright and a Chromium (CHROMIUM names it; /usr/bin/chromium otherwise). Pages come
+from the example `player` or from `palpate drop`. Exit code 1 and a line for what failed.
 """
 import argparse
 import os
@@ -21,6 +21,8 @@ LOOK = """() => {
   const c = document.createElement('canvas'), v = document.getElementById('view');
   c.width = 160; c.height = 100;
   const g = c.getContext('2d');
+  // Drawn and read in one go: afterwards the browser forgets the pixels.
+  player.draw();
   g.drawImage(v, 0, 0, 160, 100);
   const d = g.getImageData(0, 0, 160, 100).data, seen = new Set();
   let sum = 0;

@@ -99,7 +99,7 @@ const LIGHT = unitOf(add(add(UP, mul(RIGHT, -0.55)), mul(FRONT, 0.42)));
 // ---- state
 const state = { time: start, playing: false, speed: 1, contacts: true, follow: false, shown: bodies.map(() => true) };
 const canvas = $('view');
-const gl = canvas.getContext('webgl2', { antialias: true, alpha: false, preserveDrawingBuffer: !!meta.keep });
+const gl = canvas.getContext('webgl2', { antialias: true, alpha: false });
 let draw = () => {};
 let dirty = false;
 // Share of the screen's pixels along each axis that are drawn: lowered while frames come slower than wanted, whole again at rest.
@@ -672,7 +672,7 @@ addEventListener('keydown', e => {
   e.preventDefault();
   act();
 });
-window.player = { state, frames, seconds, seek, play, halt };
+window.player = { state, frames, seconds, seek, play, halt, draw: () => draw() };
 label();
 wake();
 if (gl && frames > 1 && !matchMedia('(prefers-reduced-motion: reduce)').matches) play();

@@ -170,7 +170,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     };
     let written = match &args.output {
         Some(folder) => {
-            let params = PageParams { rows: figures.clone(), warnings: warnings.clone(), keep_pixels: false };
+            let params = PageParams { rows: figures.clone(), warnings: warnings.clone() };
             palpate::par::with_threads(args.build.threads, || write(folder, &recording, &params, &reporter))?
         }
         None => Vec::new(),

@@ -4,7 +4,8 @@ use super::{Recording, RecordingError};
 use std::io::Write;
 
 /// Names of the columns, in order.
-const COLUMNS: &str = "time,body,x,y,z,qx,qy,qz,qw,vx,vy,vz,wx,wy,wz,contacts,deepest,kinetic,narrow_us,step_us";
+const COLUMNS: &str =
+    "time,body,x,y,z,qx,qy,qz,qw,vx,vy,vz,wx,wy,wz,contacts,deepest,kinetic,narrow_us,step_us";
 
 impl Recording {
     /// Writes one row for each frame and body, behind a line of names: time \[s\], the body's name, its pose in the world

@@ -255,3 +255,20 @@ fn kept_contacts_hold_the_deepest_and_spread() {
         assert_eq!(frame.marks.len(), expected);
     }
 }
+
+/// Writes the seeds of the fuzz target: `PALPATE_SEEDS=fuzz/seeds/palprec cargo test -p palpate-view seeds -- --ignored`.
+#[test]
+#[ignore = "writes files of the repository"]
+fn seeds_of_the_fuzz_target() {
+    let folder = std::path::PathBuf::from(std::env::var("PALPATE_SEEDS").unwrap());
+    let mut recording = bouncing(3, 100.0);
+    recording.parts[0].positions.truncate(9);
+    recording.parts[0].triangles = vec![[0, 1, 2], [3, 4, 8]];
+    recording.save(folder.join("plane.palprec")).unwrap();
+    recording.parts[0].colours = vec![[7, 8, 9]; 9];
+    recording.ground = Ground::Part { part: 0, pose: Pose::from_translation(recording.origin) };
+    recording.save(folder.join("part.palprec")).unwrap();
+    recording.ground = Ground::Cuboid { aabb: Aabb { min: recording.origin - 1.0, max: recording.origin } };
+    recording.frames.truncate(1);
+    recording.save(folder.join("box.palprec")).unwrap();
+}
