@@ -4,8 +4,9 @@
 //! are kept up to rounding, the attitude is of second order.
 
 use super::WorldError;
+use crate::field::Source;
+use crate::manifold::Collider;
 use crate::math::{Aabb, Pose, Wrench};
-use crate::shape::Shape;
 use glam::{DMat3, DQuat, DVec3};
 
 /// What moves a body.
@@ -78,11 +79,11 @@ impl Default for BodyParams {
 /// A body of a [`World`](super::World).
 #[derive(Clone, Debug)]
 pub struct Body {
-    pub(super) shape: Shape,
+    pub(super) collider: Collider,
     pub(super) state: BodyParams,
     /// What pushes it besides contacts and gravity; world frame, about the centre of mass.
     pub(super) push: Wrench,
-    /// In the shape's frame; of a body that is not dynamic the middle of its box, and infinite mass.
+    /// In the shape's frame; a body that is not dynamic has its origin as centre, and infinite mass.
     pub(super) centre: DVec3,
     pub(super) mass: f64,
     pub(super) inertia: DMat3,
@@ -94,13 +95,16 @@ pub struct Body {
 }
 
 impl Body {
-    pub(super) fn new(shape: Shape, params: &BodyParams) -> Result<Self, WorldError> {
+    pub(super) fn new(collider: Collider, params: &BodyParams) -> Result<Self, WorldError> {
         let params = params.checked()?;
-        let bounds = shape.aabb();
+        let bounds = collider.aabb();
         let dynamic = params.kind == Kind::Dynamic;
         let (mass, centre, inertia) = match params.mass {
-            _ if !dynamic => (f64::INFINITY, bounds.centre(), DMat3::IDENTITY),
+            _ if !dynamic => (f64::INFINITY, DVec3::ZERO, DMat3::IDENTITY),
             Mass::Density(density) => {
+                let Collider::Shape(shape) = &collider else {
+                    return Err(WorldError::Mass { mass: f64::NAN });
+                };
                 let m = shape.mesh().mass_properties();
                 (m.volume * density, m.centre, m.inertia * density)
             }
@@ -114,18 +118,20 @@ impl Body {
             return Err(WorldError::Mass { mass });
         }
         let extent = bounds.extent().max(DVec3::splat(0.1 * bounds.extent().max_element()));
-        let far = (bounds.min - centre).abs().max((bounds.max - centre).abs());
-        let (size, radius) = (0.5 * extent.element_product().cbrt(), far.length());
-        if !(size > 0.0 && radius.is_finite()) {
+        let size = 0.5 * extent.element_product().cbrt();
+        // A solid without end turns about its frame's origin, and how fast its far points are then is not asked.
+        let far = (bounds.min - centre).abs().max((bounds.max - centre).abs()).length();
+        let radius = if far.is_finite() { far } else { 0.0 };
+        if !(size > 0.0 && (far.is_finite() || !dynamic)) {
             return Err(WorldError::Empty);
         }
-        let inner = inner(&shape);
-        Ok(Self { shape, state: params, push: Wrench::ZERO, centre, mass, inertia, size, radius, inner })
+        let inner = inner(&collider);
+        Ok(Self { collider, state: params, push: Wrench::ZERO, centre, mass, inertia, size, radius, inner })
     }
 
-    /// Its shape.
-    pub fn shape(&self) -> &Shape {
-        &self.shape
+    /// What it is made of.
+    pub fn collider(&self) -> &Collider {
+        &self.collider
     }
 
     /// Pose, velocities and the rest as they are now.
@@ -169,7 +175,10 @@ impl Body {
 
     /// A box around the body and the way it goes in `dt` [m]: the turned box, cut with that of the ball.
     pub(super) fn bounds(&self, dt: f64) -> Aabb {
-        let (local, turn) = (self.shape.aabb(), DMat3::from_quat(self.state.w_from_b.rotation));
+        let (local, turn) = (self.collider.aabb(), DMat3::from_quat(self.state.w_from_b.rotation));
+        if !local.extent().is_finite() {
+            return Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
+        }
         let half = turn.abs() * (0.5 * local.extent());
         let middle = self.state.w_from_b.point(local.centre());
         let ball = Aabb { min: self.centre(), max: self.centre() }.padded(self.radius);
@@ -180,7 +189,7 @@ impl Body {
         Aabb { min: min.min(min + way), max: max.max(max + way) }.padded(turned)
     }
 
-    /// Where it is after `time` seconds with this velocity: its pose and its centre.
+    /// Where it is after `time` seconds with this velocity: its pose.
     pub(super) fn after(&self, time: f64, [linear, angular]: [DVec3; 2]) -> Pose {
         let rotation = (DQuat::from_scaled_axis(angular * time) * self.state.w_from_b.rotation).normalize();
         Pose { rotation, translation: self.centre() + linear * time - rotation * self.centre }
@@ -227,12 +236,19 @@ impl Body {
     }
 }
 
-/// The depth of the deepest of a grid of points [m]: about the radius of the largest ball inside.
-fn inner(shape: &Shape) -> f64 {
-    let (aabb, n) = (shape.aabb(), 16);
+/// The depth of the deepest of a grid of points, about the radius of the largest ball inside [m]; infinite for a solid without end.
+fn inner(collider: &Collider) -> f64 {
+    let (aabb, n) = (collider.aabb(), 16);
+    if !aabb.extent().is_finite() {
+        return f64::INFINITY;
+    }
+    let source: &dyn Source = match collider {
+        Collider::Shape(shape) => shape.field(),
+        Collider::Solid(solid) => &**solid,
+    };
     let step = aabb.extent() / f64::from(n);
     let at = |i: i32| DVec3::new((i % n).into(), (i / n % n).into(), (i / n / n).into()) + 0.5;
-    (0..n * n * n).map(|i| -shape.field().sample(aabb.min + step * at(i)).distance).fold(0.0, f64::max)
+    (0..n * n * n).map(|i| -source.distance(aabb.min + step * at(i))).fold(0.0, f64::max)
 }
 
 impl BodyParams {
@@ -252,7 +268,9 @@ impl BodyParams {
         ];
         match values.into_iter().find(|(_, v)| !(*v >= 0.0 && v.is_finite())) {
             Some((name, value)) => Err(WorldError::Parameter { name, value }),
-            None if self.kind == Kind::Static => Ok(Self { linear: DVec3::ZERO, angular: DVec3::ZERO, ..*self }),
+            None if self.kind == Kind::Static => {
+                Ok(Self { linear: DVec3::ZERO, angular: DVec3::ZERO, ..*self })
+            }
             None => Ok(*self),
         }
     }

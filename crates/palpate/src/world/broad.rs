@@ -34,12 +34,11 @@ impl Broad {
         });
         sorted.extend(boxes.iter().enumerate().filter_map(|(i, b)| b.map(|b| (b, i as u32))));
         let (mut sum, mut square) = (DVec3::ZERO, DVec3::ZERO);
-        let first = sorted.first().map_or(DVec3::ZERO, |(b, _)| b.centre());
-        for (b, _) in sorted.iter() {
-            let c = b.centre() - first;
-            (sum, square) = (sum + c, square + c * c);
+        let mut count = 0.0;
+        for c in sorted.iter().map(|(b, _)| b.centre()).filter(|c| c.is_finite()) {
+            (sum, square, count) = (sum + c, square + c * c, count + 1.0);
         }
-        let spread = (square - sum * sum / sorted.len().max(1) as f64).to_array();
+        let spread = (square - sum * sum / f64::max(count, 1.0)).to_array();
         let axis = (1..3).fold(0, |best, k| if spread[k] > spread[best] { k } else { best });
         for i in 1..sorted.len() {
             let mut at = i;

@@ -5,25 +5,25 @@
 //!
 //! ```
 //! use glam::DVec3;
+//! use palpate::field::analytic::Analytic;
 //! use palpate::mesh::{Mesh, RepairParams, samples};
 //! use palpate::world::{BodyParams, Kind, World, WorldParams};
 //! use palpate::{Pose, Shape};
 //!
-//! let slab = Mesh::new(samples::cuboid(DVec3::new(0.2, 0.2, 0.02)), &RepairParams::default())?;
-//! let slab = Shape::build(slab, 5e-3, &Default::default())?;
+//! let ground = Analytic::half_space(DVec3::Z, 0.0)?;
 //! let ball = Mesh::new(samples::sphere(0.02, 4), &RepairParams::default())?;
 //! let ball = Shape::build(ball, 1e-3, &Default::default())?;
 //!
 //! let mut world = World::new(&WorldParams::default())?;
-//! world.add(&slab, &BodyParams { kind: Kind::Static, ..Default::default() })?;
+//! world.add(ground, &BodyParams { kind: Kind::Static, ..Default::default() })?;
 //! let w_from_b = Pose::from_translation(DVec3::Z * 0.05);
-//! let id = world.add(&ball, &BodyParams { w_from_b, ..Default::default() })?;
+//! let id = world.add(ball, &BodyParams { w_from_b, ..Default::default() })?;
 //! for _ in 0..240 {
 //!     world.step(1.0 / 240.0)?;
 //! }
-//! // It lies on the slab, whose top is at 10 mm.
+//! // It lies on the ground, sunk by 0.002 of its radius.
 //! let z = world.body(id).ok_or("it is there")?.centre().z;
-//! assert!((z - 0.03).abs() < 3e-4);
+//! assert!((z - 0.02).abs() < 1e-4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -37,8 +37,8 @@ pub use body::{Body, BodyParams, Kind, Mass};
 pub use step::StepReport;
 
 use crate::contact::Contacts;
+use crate::manifold::Collider;
 use crate::math::{Pose, Wrench};
-use crate::shape::Shape;
 use broad::Broad;
 use glam::DVec3;
 use pair::Pair;
@@ -63,8 +63,9 @@ pub struct WorldParams {
     /// Points of both bodies of a pair, each with half of its force; else those of the one with fewer, in half of the time, which can miss
     /// a corner of the other between them.
     pub both: bool,
-    /// A step is divided so that no body moves farther against another than the largest ball inside either has as its radius, at
-    /// most into this many. Faster ones still stop at what they would reach in a part: contacts are then found that far ahead.
+    /// A step is divided so that no body moves farther against another than 0.3 of the radius of the largest ball inside either, at
+    /// most into this many. Faster ones still stop at what they would reach in a part: contacts are found that far ahead, with the
+    /// surface taken as plane from there on, so that they may stop at what they would just have passed.
     pub max_substeps: usize,
     /// Most rounds of a step, in each of which contacts may begin, end, stick and slide.
     pub max_rounds: usize,
@@ -76,7 +77,7 @@ impl Default for WorldParams {
     fn default() -> Self {
         Self {
             gravity: DVec3::new(0.0, 0.0, -9.81),
-            sink: 5e-3,
+            sink: 2e-3,
             stiffness: None,
             damping: 1.0,
             separation: 1.0,
@@ -124,7 +125,9 @@ pub enum WorldError {
         value: f64,
     },
     /// A dynamic body has no mass, or an inertia that no body has.
-    #[error("mass is {mass} kg; mass and inertia must be positive, finite and symmetric: close the mesh, or give them")]
+    #[error(
+        "mass is {mass} kg; mass and inertia must be positive, finite and symmetric: close the mesh, or give them"
+    )]
     Mass {
         /// The mass [kg].
         mass: f64,
@@ -153,12 +156,10 @@ pub struct Touch<'a> {
     pub b: BodyId,
     /// Where A was when the contacts were found.
     pub w_from_a: Pose,
-    /// Those of the first direction and of the second, which is empty unless [`WorldParams::both`]; also such that are near only.
+    /// Those of the first direction and of the second, which is empty unless [`WorldParams::both`] and both are shapes; also such that are near only.
     pub contacts: [&'a Contacts; 2],
-    /// On B, about `about`, world frame, at the end of the step.
+    /// On B, about its centre of mass, world axes, at the end of the step.
     pub wrench: Wrench,
-    /// World frame [m].
-    pub about: DVec3,
 }
 
 /// Bodies and what is between them.
@@ -188,9 +189,10 @@ impl World {
         &self.params
     }
 
-    /// Adds a body. The shape's memory is shared.
-    pub fn add(&mut self, shape: &Shape, params: &BodyParams) -> Result<BodyId, WorldError> {
-        let body = Body::new(shape.clone(), params)?;
+    /// Adds a body: a shape, whose clones share memory, or a solid by formula, for example a half-space as ground. Two solids do not
+    /// meet; a dynamic one needs its mass given.
+    pub fn add(&mut self, collider: impl Into<Collider>, params: &BodyParams) -> Result<BodyId, WorldError> {
+        let body = Body::new(collider.into(), params)?;
         let index = self.slots.iter().position(|s| s.1.is_none()).unwrap_or(self.slots.len());
         if index == self.slots.len() {
             self.slots.push((0, None));
@@ -256,7 +258,6 @@ impl World {
             w_from_a: p.w_from_a,
             contacts: p.contacts(),
             wrench: p.wrench,
-            about: p.about,
         })
     }
 }

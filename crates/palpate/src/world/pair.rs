@@ -2,14 +2,14 @@
 //!
 //! The law is that of [`force::penalty`](crate::force::penalty): pressure stiffness × depth along the field's gradient, friction by
 //! springs along the surface. It is taken at the end of the step, where motion and pressure suit each other. Contacts are found where
-//! bodies would be then without contacts; where they are really is told from the velocities, the surface around each contact
-//! taken as plane (the field's gradient frozen). Bodies so fast that they would be through each other by then are
-//! asked where they are now instead, as far around as they can come.
+//! bodies would be then without contacts, or as far on the way there as is safe; where they are really is told from the velocities,
+//! the surface around each contact taken as plane (the field's gradient frozen).
 
-use super::body::Body;
 use super::WorldParams;
-use super::solve::{Block, Six, carried};
+use super::body::Body;
+use super::solve::{Block, Link, Six};
 use crate::contact::Contacts;
+use crate::manifold::Collider;
 use crate::math::{Pose, Wrench};
 use crate::query::{Query, QueryParams};
 use glam::{DMat3, DVec3, Vec3};
@@ -17,7 +17,11 @@ use glam::{DMat3, DVec3, Vec3};
 /// Largest ratio of masses that a pair's stiffness follows [1]: beyond it the lighter one gives way.
 const MASS_RATIO: f64 = 1e3;
 
-/// A contact in world axes, relative to [`Pair::about`].
+/// How far bodies may move into each other in a step, over the radius of the largest ball inside [1]. Teeth and threads are thinner than
+/// the body they are on: larger, and points come out on their other side; smaller, and fast bodies take more parts of a step.
+const REACH: f64 = 0.3;
+
+/// A contact in world axes, relative to B's centre.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     id: u64,
@@ -46,19 +50,17 @@ struct Push {
 pub(super) struct Pair {
     /// Places of A and B.
     pub(super) key: (u32, u32),
-    pub(super) query: Query,
-    /// When the contacts were found.
+    query: Query,
+    /// Where A was when the contacts were found.
     pub(super) w_from_a: Pose,
-    /// What moments are about, world frame [m].
-    pub(super) about: DVec3,
     points: Vec<Point>,
     /// Stretches of the points that touched, by id, in A's frame; those of this step.
     grips: Vec<(u64, DVec3)>,
     next: Vec<(u64, DVec3)>,
     friction: f64,
-    /// Of B by A, and how it falls with B's velocity over the step, both about `about` and at the end of the step.
+    /// On B about its centre, world axes, at the end of the step.
     pub(super) wrench: Wrench,
-    pub(super) block: Block,
+    pub(super) link: Link,
     pub(super) touching: usize,
     pub(super) deepest: f64,
 }
@@ -70,34 +72,52 @@ impl Pair {
         self.key = key;
     }
 
+    /// The contacts of one direction, or of both where told so; solids by formula have no points.
+    fn find(&mut self, [a, b]: [&Collider; 2], a_from_b: &Pose, margin: f64, both: bool) -> bool {
+        use Collider::{Shape, Solid};
+        match (a, b) {
+            (Shape(a), Shape(b)) => {
+                let query = QueryParams { margin, ..Default::default() };
+                if both {
+                    self.query.both(a, b, a_from_b, &query);
+                    return true;
+                }
+                self.query.contacts(a, b, a_from_b, &query);
+            }
+            (Solid(a), Shape(b)) => _ = self.query.solid(a, b, a_from_b, margin),
+            (Shape(a), Solid(b)) => {
+                self.query.solid(b, a, &a_from_b.inverse(), margin);
+                self.query.turn_back(a, a_from_b);
+            }
+            (Solid(_), Solid(_)) => {}
+        }
+        false
+    }
+
     /// Finds the contacts that a step of `h` seconds can bring about; `free` are the velocities without contacts.
     pub(super) fn narrow(&mut self, [a, b]: [&Body; 2], free: [Six; 2], h: f64, params: &WorldParams) {
         let law = Law::new(a, b, params);
         let (way, fall) = (h * closing([a, b], free), params.pull() * h * h);
-        let (lead, margin) = if way <= a.inner.min(b.inner) { (h, 0.25 * way) } else { (0.0, way) };
+        // As far ahead as no point comes too deep for its normal to be right; farther, to where they can come from there.
+        let ahead = (reach([a, b]) / way).min(1.0);
+        let (lead, margin) = (h * ahead, way * (1.0 - 0.75 * ahead));
         let (w_from_a, w_from_b) = (a.after(lead, free[0]), b.after(lead, free[1]));
         let a_from_b = w_from_a.inverse() * w_from_b;
-        let query = QueryParams { margin: margin + fall, ..Default::default() };
-        let found = if params.both {
-            let (first, second) = self.query.both(&a.shape, &b.shape, &a_from_b, &query);
-            [Some(first), Some(second)]
-        } else {
-            [Some(self.query.contacts(&a.shape, &b.shape, &a_from_b, &query)), None]
-        };
-        self.points.clear();
+        let both = self.find([&a.collider, &b.collider], &a_from_b, margin + fall, params.both);
+        let share = if both { 0.5 } else { 1.0 };
         // Forces act on both bodies at one place, which lags behind as the lighter one does: momentum is kept, and its arms are right.
-        let light = if a.mass < b.mass { 1.0 / (1.0 + a.mass / b.mass) } else { 1.0 / (1.0 + b.mass / a.mass) };
-        let light = if a.mass < b.mass { [light, 1.0 - light] } else { [1.0 - light, light] };
-        let lag = (free[0][0] * light[0] + free[1][0] * light[1]) * lead;
-        (self.w_from_a, self.about) = (w_from_a, b.centre());
-        let motion = carried(free[0], self.about - a.centre());
-        let motion = [free[1][0] - motion[0], free[1][1] - motion[1]];
-        (self.touching, self.deepest, self.friction) = (0, 0.0, law.friction);
-        let turn = DMat3::from_quat(w_from_a.rotation);
-        let (mut grips, share) = (self.grips.iter().peekable(), if params.both { 0.5 } else { 1.0 });
-        for (side, contacts) in found.into_iter().enumerate() {
-            let Some(contacts) = contacts else { continue };
-            let origin = w_from_a.point(contacts.origin) - lag - self.about;
+        let heavy =
+            if a.mass < b.mass { 1.0 - 1.0 / (1.0 + a.mass / b.mass) } else { 1.0 / (1.0 + b.mass / a.mass) };
+        let lag = (free[0][0] * (1.0 - heavy) + free[1][0] * heavy) * lead;
+        let (about, [i, j]) = (b.centre(), [self.key.0, self.key.1].map(|i| i as usize));
+        self.link = Link { a: i, b: j, arm: about - a.centre(), block: Block::ZERO };
+        let motion = Link { a: 0, b: 1, ..self.link }.relative(&free);
+        (self.w_from_a, self.friction) = (w_from_a, law.friction);
+        (self.touching, self.deepest) = (0, 0.0);
+        self.points.clear();
+        let (turn, mut grips) = (DMat3::from_quat(w_from_a.rotation), self.grips.iter().peekable());
+        for (side, contacts) in self.query.last_both().into_iter().enumerate().take(1 + usize::from(both)) {
+            let origin = w_from_a.point(contacts.origin) - lag - about;
             for c in &contacts.list {
                 let (id, depth) = ((side as u64) << 32 | u64::from(c.id), -f64::from(c.distance));
                 while grips.next_if(|g| g.0 < id).is_some() {}
@@ -121,7 +141,7 @@ impl Pair {
         }
     }
 
-    /// What a point does when B moves against A with this velocity at `about`; none if it does not push.
+    /// What a point does when B moves against A with this velocity at its centre; none if it does not push.
     fn push(&self, p: &Point, [linear, angular]: [DVec3; 2]) -> Option<Push> {
         let speed = linear + angular.cross(p.r);
         let along = speed.dot(p.normal);
@@ -136,7 +156,7 @@ impl Pair {
         Some(Push { normal, spring, pull, across })
     }
 
-    /// Sets wrench and block for a velocity of B against A at `about`. True if anything pushes.
+    /// Sets wrench and link for a velocity of B against A at its centre.
     ///
     /// Of friction the block has what does not fall below zero: a spring that slides counts with its force over its length.
     pub(super) fn assemble(&mut self, motion: [DVec3; 2], h: f64) {
@@ -155,12 +175,13 @@ impl Pair {
             block.aa += outer(m * alpha, m);
             shear += beta;
             arm += p.r * beta;
-            turning += DMat3::from_diagonal(DVec3::splat(beta * p.r.length_squared())) - outer(p.r * beta, p.r);
+            turning +=
+                DMat3::from_diagonal(DVec3::splat(beta * p.r.length_squared())) - outer(p.r * beta, p.r);
         }
         block.ll += DMat3::from_diagonal(DVec3::splat(shear));
         block.la -= cross(arm);
         block.aa += turning;
-        (self.wrench, self.block) = (Wrench { force, torque }, block);
+        (self.wrench, self.link.block) = (Wrench { force, torque }, block);
     }
 
     /// Keeps how far the points that push have moved along the surface: no farther than friction holds.
@@ -204,6 +225,11 @@ impl Law {
         let damping = params.damping * (2.0 * sink / pull).sqrt();
         Self { stiffness, damping, friction: (a.state.friction * b.state.friction).sqrt() }
     }
+}
+
+/// How far one body may move against the other before its points are too deep in it for their normals [m].
+pub(super) fn reach([a, b]: [&Body; 2]) -> f64 {
+    REACH * a.inner.min(b.inner)
 }
 
 /// No point of one body comes nearer to the other faster than this, with these velocities [m/s].

@@ -3,8 +3,8 @@
 //! Velocities v at its end satisfy M (v − v*) = h f(v), where v* is without contacts and f the forces of contacts at the end of the
 //! step. Newton's method: in each round the contacts that push, and those that slide, are taken anew.
 
-use super::pair::{Pair, closing};
-use super::solve::{Block, Six, relative, scatter};
+use super::pair::{Pair, closing, reach};
+use super::solve::{Block, Six};
 use super::{Body, World, WorldError};
 use crate::par;
 use glam::{DMat3, DVec3};
@@ -12,7 +12,9 @@ use glam::{DMat3, DVec3};
 /// Rounds end when no body's velocity changes by more than this share of what gravity does in a step [1].
 const SETTLED: f64 = 1e-4;
 /// Square of the linear solver's residual over the first [1].
-const SOLVED: f64 = 1e-18;
+const SOLVED: f64 = 1e-12;
+/// Rounds that go the whole way.
+const WHOLE: usize = 5;
 /// Fewer pairs than this are not worth a second thread.
 const FEW: usize = 4;
 
@@ -56,7 +58,7 @@ impl World {
         for pair in &self.pairs {
             if let Some(near) = bodies(&self.slots, pair.key) {
                 let way = dt * closing(near, near.map(|b| [b.state.linear, b.state.angular]));
-                parts = parts.max(way / (0.9 * near[0].inner.min(near[1].inner)));
+                parts = parts.max(way / reach(near));
             }
         }
         let parts = (parts.ceil() as usize).clamp(1, self.params.max_substeps.max(1));
@@ -105,22 +107,25 @@ impl World {
         let params = self.params;
         let (slots, solver) = (&mut self.slots, &mut self.solver);
         // Velocities without contacts.
-        (solver.centres.clear(), solver.mass.clear(), solver.free.clear(), solver.v.clear());
+        (solver.mass.clear(), solver.free.clear(), solver.v.clear());
         for (_, body) in slots.iter() {
-            let (mut mass, mut centre, mut v) = (Block::ZERO, DVec3::ZERO, [DVec3::ZERO; 2]);
+            let (mut mass, mut v) = (Block::ZERO, [DVec3::ZERO; 2]);
             let mut free = v;
             if let Some(body) = body {
-                (centre, v) = (body.centre(), [body.state.linear, body.state.angular]);
+                v = [body.state.linear, body.state.angular];
                 free = v;
                 if body.is_dynamic() {
                     let inertia = body.inertia();
-                    mass = Block { ll: DMat3::from_diagonal(DVec3::splat(body.mass)), la: DMat3::ZERO, aa: inertia };
+                    mass = Block {
+                        ll: DMat3::from_diagonal(DVec3::splat(body.mass)),
+                        la: DMat3::ZERO,
+                        aa: inertia,
+                    };
                     free[0] += (params.gravity + body.push.force / body.mass) * h;
                     free[1] += inertia.inverse() * body.push.torque * h;
                     free = [0, 1].map(|k| free[k] / (1.0 + h * body.state.drag[k]));
                 }
             }
-            solver.centres.push(centre);
             solver.mass.push(mass);
             solver.free.push(free);
             solver.v.push(v);
@@ -134,51 +139,42 @@ impl World {
         report.contacts = self.pairs.iter().map(|p| p.touching).sum();
         report.deepest = self.pairs.iter().map(|p| p.deepest).fold(report.deepest, f64::max);
 
-        // Rounds, from the velocities before: bodies at rest stay there.
+        // Rounds, from the velocities before: bodies at rest stay there. Late ones go half the way: two sets of contacts may take turns.
         let (goal, mut change) = (SETTLED * params.pull() * h, 0.0);
-        for _ in 0..params.max_rounds.max(1) {
-            let (v, centres) = (&solver.v, &solver.centres);
-            for_pairs(&mut self.pairs, |pair| pair.assemble(relative(pair, v, centres), h));
-            solver.r.clear();
-            for i in 0..solver.v.len() {
-                let lacking = [0, 1].map(|k| solver.free[i][k] - solver.v[i][k]);
-                solver.r.push(solver.mass[i].apply(lacking));
-            }
-            for pair in &self.pairs {
-                scatter(pair, [pair.wrench.force * h, pair.wrench.torque * h], &mut solver.r, &solver.centres);
-            }
-            report.iterations += solver.solve(&self.pairs, SOLVED, params.max_iterations.max(1));
+        for round in 0..params.max_rounds.max(1) {
+            solver.lacking(&mut self.pairs, h);
+            report.iterations += solver.solve(SOLVED, params.max_iterations.max(1));
             report.rounds += 1;
+            let share = if round < WHOLE { 1.0 } else { 0.5 };
             change = 0.0;
-            for (i, (_, body)) in slots.iter().enumerate() {
-                let [linear, angular] = solver.x[i];
-                let radius = body.as_ref().map_or(0.0, |b| b.radius);
-                change = f64::max(change, linear.length() + angular.length() * radius);
-                solver.v[i] = [solver.v[i][0] + linear, solver.v[i][1] + angular];
+            for (i, (v, x)) in solver.v.iter_mut().zip(&solver.x).enumerate() {
+                let radius = slots[i].1.as_ref().map_or(0.0, |b| b.radius);
+                change = f64::max(change, x[0].length() + x[1].length() * radius);
+                *v = [v[0] + x[0] * share, v[1] + x[1] * share];
             }
             if change <= goal {
                 break;
             }
         }
         report.unsettled = report.unsettled.max(change);
-
-        let (v, centres) = (&solver.v, &solver.centres);
+        let v = &solver.v;
         for_pairs(&mut self.pairs, |pair| {
-            pair.assemble(relative(pair, v, centres), h);
-            pair.keep(relative(pair, v, centres), h);
+            pair.assemble(pair.link.relative(v), h);
+            pair.keep(pair.link.relative(v), h);
         });
+
         // A body that nothing touches falls in a parabola: half a step's gravity less.
-        solver.r.clear();
-        solver.r.resize(slots.len(), [DVec3::ZERO; 2]);
+        solver.x.clear();
+        solver.x.resize(slots.len(), [DVec3::ZERO; 2]);
         for pair in self.pairs.iter().filter(|p| p.wrench != crate::math::Wrench::ZERO) {
             for i in [pair.key.0, pair.key.1] {
-                solver.r[i as usize][0] = DVec3::ONE;
+                solver.x[i as usize][0] = DVec3::ONE;
             }
         }
         for (i, (_, body)) in slots.iter_mut().enumerate() {
             let Some(body) = body else { continue };
             let [linear, angular]: Six = solver.v[i];
-            let touched = solver.r[i][0] != DVec3::ZERO;
+            let touched = solver.x[i][0] != DVec3::ZERO;
             let way = if touched { linear } else { 0.5 * (linear + body.state.linear) } * h;
             (body.state.linear, body.state.angular) = (linear, angular);
             if body.state.kind != super::Kind::Static {
@@ -188,7 +184,7 @@ impl World {
     }
 }
 
-fn for_pairs(pairs: &mut [Pair], f: impl Fn(&mut Pair) + Sync + Send) {
+pub(super) fn for_pairs(pairs: &mut [Pair], f: impl Fn(&mut Pair) + Sync + Send) {
     if pairs.len() < FEW {
         pairs.iter_mut().for_each(f);
     } else {
