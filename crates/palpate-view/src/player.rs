@@ -291,12 +291,12 @@ fn charts(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
     let most = |k: usize, of: fn(&Frame) -> f64| stretch(k).iter().map(of).fold(0.0, f64::max);
     let n = chosen.len();
     let time = if recording.frames.iter().any(|f| f.narrow_us > 0.0) {
-        ("Narrow phase, per step", "time", blob.floats((0..n).map(|k| most(k, |f| f.narrow_us))))
+        ("Narrow phase", "time", blob.floats((0..n).map(|k| most(k, |f| f.narrow_us))))
     } else {
         ("Time of a step", "time", blob.floats((0..n).map(|k| most(k, |f| f.step_us))))
     };
     let curves = [
-        ("Deepest penetration", "length", blob.floats((0..n).map(|k| most(k, |f| f.deepest)))),
+        ("Penetration", "length", blob.floats((0..n).map(|k| most(k, |f| f.deepest)))),
         ("Kinetic energy", "energy", blob.floats((0..n).map(|k| here(k).kinetic))),
         ("Fastest body", "speed", blob.floats((0..n).map(|k| here(k).speed()))),
         time,

@@ -139,7 +139,7 @@ fn framed(recording: &Recording) -> Option<Aabb> {
         }
         _ => None,
     };
-    let near = |g: &Aabb| g.extent().length() < 3.0 * reach.extent().length();
+    let near = |g: &Aabb| g.extent().length() < 1.6 * reach.extent().length();
     Some(ground.filter(near).map_or(reach, |g| g.union(reach)))
 }
 

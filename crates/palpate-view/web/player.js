@@ -307,7 +307,7 @@ function painter() {
   if (!cloud.length) cloud.push([0, 0, 0]);
   let low = [0, 1, 2].map(k => cloud.reduce((m, p) => Math.min(m, p[k]), Infinity));
   let high = [0, 1, 2].map(k => cloud.reduce((m, p) => Math.max(m, p[k]), -Infinity));
-  if (base && base.n && 2 * base.radius < 3 * Math.hypot(...sub(high, low))) {
+  if (base && base.n && 2 * base.radius < 1.6 * Math.hypot(...sub(high, low))) {
     for (let i = 0; i < 8; i++) {
       const p = moved(baseAt, [0, 1, 2].map(k => (i >> k & 1 ? base.high : base.low)[k]));
       cloud.push(p);

@@ -90,6 +90,8 @@ pub(crate) fn run(
             (next.deepest, next.narrow_us, next.step_us) =
                 (deepest.max(next.deepest), slowest[0], slowest[1]);
             (deepest, slowest) = (0.0, [0.0; 2]);
+            // The engine's figure may be of another moment of the step than its contacts: the page and the answer agree.
+            run.deepest = run.deepest.max(next.deepest);
             for (i, state) in next.bodies.iter().enumerate() {
                 // Judged once, where a body first is below the ground: one that left it at its edge is not beneath it then.
                 if !out[i] && scene.below(i, &state.pose) {
