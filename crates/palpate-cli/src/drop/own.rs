@@ -4,20 +4,11 @@ use super::simulation::{Simulation, Step};
 use super::{Floor, Physics, Scene};
 use anyhow::{Context, Result, bail};
 use glam::DVec3;
-use palpate::mesh::{RepairParams, samples};
-use palpate::shape::ShapeParams;
+use palpate::Pose;
+use palpate::field::analytic::Analytic;
+use palpate::manifold::Collider;
 use palpate::world::{BodyId, BodyParams, Kind, Mass, World, WorldParams};
-use palpate::{Mesh, Pose, Shape};
 use palpate_view::recording::{Mark, State};
-
-/// Side of the slab that stands for a plane, beyond what the bodies start over [sizes of the largest part].
-const SIDE: f64 = 7.0;
-/// Thickness of that slab [sizes].
-const THICK: f64 = 2.0;
-/// Spacing of the slab's points [sizes]. Larger: each pushes for more surface than touches it. Smaller: slower.
-const SPACING: f64 = 1.0 / 20.0;
-/// Voxel of a slab [sizes]: its field is flat, so a coarse one is exact.
-const VOXEL: f64 = 1.0 / 8.0;
 
 #[derive(Debug)]
 pub(super) struct Own {
@@ -38,35 +29,28 @@ impl Own {
         let common = BodyParams { friction: physics.friction, ..BodyParams::default() };
         let (shape, pose) = ground(scene)?;
         world
-            .add(&shape, &BodyParams { kind: Kind::Static, w_from_b: pose, ..common })
+            .add(shape, &BodyParams { kind: Kind::Static, w_from_b: pose, ..common })
             .context("the ground")?;
         let mut ids = Vec::new();
         for start in &scene.starts {
             let mass = Mass::Density(physics.density);
             let params = BodyParams { w_from_b: start.pose, mass, ..common };
-            let added = world.add(&scene.parts[start.part].shape, &params);
+            let added = world.add(scene.parts[start.part].shape.clone(), &params);
             ids.push(added.with_context(|| scene.parts[start.part].title.clone())?);
         }
         Ok(Self { world, ids })
     }
 }
 
-/// The ground as a shape, with points as fine as its contacts need.
-fn ground(scene: &Scene) -> Result<(Shape, Pose)> {
-    let size = scene.size;
-    let cuboid = |extent: DVec3| -> Result<Shape> {
-        let mesh = Mesh::new(samples::cuboid(extent), &RepairParams::default())?;
-        let params = ShapeParams { spacing: Some(SPACING * size), ..ShapeParams::default() };
-        Ok(Shape::build(mesh, VOXEL * size, &params)?)
-    };
+/// The ground: plane and box by formula, another as the shape it is.
+fn ground(scene: &Scene) -> Result<(Collider, Pose)> {
     match &scene.floor {
-        Floor::Plane => {
-            let side = SIDE * size + 2.0 * scene.width;
-            let extent = DVec3::new(side, side, THICK * size);
-            Ok((cuboid(extent)?, Pose::from_translation(DVec3::Z * -0.5 * extent.z)))
+        Floor::Plane => Ok((Analytic::half_space(DVec3::Z, 0.0)?.into(), Pose::IDENTITY)),
+        Floor::Cuboid(aabb) => {
+            let solid = Analytic::cuboid(aabb.centre(), 0.5 * aabb.extent())?;
+            Ok((solid.into(), Pose::IDENTITY))
         }
-        Floor::Cuboid(aabb) => Ok((cuboid(aabb.extent())?, Pose::from_translation(aabb.centre()))),
-        Floor::Solid { shape, pose, .. } => Ok((shape.clone(), *pose)),
+        Floor::Solid { shape, pose, .. } => Ok((shape.clone().into(), *pose)),
     }
 }
 

@@ -54,10 +54,6 @@ pub(crate) struct Scene {
     pub(crate) names: Vec<String>,
     pub(crate) starts: Vec<Start>,
     pub(crate) floor: Floor,
-    /// Largest extent of any part [m].
-    pub(crate) size: f64,
-    /// How far starts reach from the middle, to the side [m].
-    pub(crate) width: f64,
     /// The box of the ground [m]; infinite for a plane.
     bounds: Aabb,
 }
@@ -132,8 +128,7 @@ impl Scene {
         }
         let size = parts.iter().map(|p| p.shape.aabb().extent().max_element()).fold(0.0, f64::max);
         let (floor, bounds) = floor(onto, args, size, reporter)?;
-        let mut scene =
-            Self { parts, names: Vec::new(), starts: Vec::new(), floor, size, width: 0.0, bounds };
+        let mut scene = Self { parts, names: Vec::new(), starts: Vec::new(), floor, bounds };
         scene.place(params);
         Ok(scene)
     }
@@ -147,7 +142,8 @@ impl Scene {
         let cell = ROOM * 2.0 * self.parts.iter().map(radius).fold(0.0, f64::max);
         let side = ((count as f64).sqrt().ceil() as usize).clamp(1, COLUMNS);
         let middle = if self.bounds.min.is_finite() { self.bounds.centre() } else { DVec3::ZERO };
-        let base = params.height.unwrap_or(self.size);
+        let sizes = self.parts.iter().map(|p| p.shape.aabb().extent().max_element());
+        let base = params.height.unwrap_or_else(|| sizes.fold(0.0, f64::max));
         let mut lowest = f64::INFINITY;
         for i in 0..count {
             let part = i % self.parts.len();
@@ -163,7 +159,6 @@ impl Scene {
             let aabb = turned(&solid.shape, rotation);
             let centre = DVec3::new(middle.x, middle.y, 0.0) + at - aabb.centre();
             lowest = lowest.min(centre.z + aabb.min.z);
-            self.width = self.width.max(at.x.abs().max(at.y.abs()) + radius(solid));
             self.starts.push(Start { part, pose: Pose::new(rotation, centre) });
             self.names.push(if params.count > 1 {
                 format!("{} {}", solid.title, i / self.parts.len() + 1)

@@ -127,7 +127,8 @@ fn changed_and_shortened_bytes_are_refused_or_sound() {
 #[test]
 fn what_does_not_fit_together_is_not_written() {
     let good = bouncing(3, 100.0);
-    let broken: [(&str, fn(&mut Recording)); 9] = [
+    type Change = fn(&mut Recording);
+    let broken: [(&str, Change); 9] = [
         ("up is", |r| r.up = DVec3::ZERO),
         ("triangle 0 of part 0", |r| r.parts[0].triangles[0][1] = 1 << 30),
         ("vertex 2 of part 0", |r| r.parts[0].positions[2].x = f32::NAN),
