@@ -121,7 +121,8 @@ impl Scene {
                 Some(same) => parts[same].clone(),
                 None => Solid::load(&Input::parse(name), args, reporter)?,
             };
-            if !(solid.shape.mesh().mass_properties().volume > 0.0) {
+            let volume = solid.shape.mesh().mass_properties().volume;
+            if volume.is_nan() || volume <= 0.0 {
                 bail!("{} encloses no volume, so it weighs nothing; give it a thickness", solid.title);
             }
             parts.push(solid);
