@@ -2,9 +2,8 @@
 //!
 //! The law is that of [`force::penalty`](crate::force::penalty): pressure stiffness × depth along the field's gradient, friction by
 //! springs along the surface. It is taken at the end of the step, where motion and pressure suit each other. Contacts are found where
-//! bodies would be then without contacts; where they are really is told from the velocities, the surface around each contact
-//! taken as plane (the field's gradient frozen). Bodies so fast that they would be through each other by then are
-//! asked where they are now instead, as far around as they can come.
+//! bodies would be then without contacts, or as far on the way there as is safe; where they are really is told from the velocities,
+//! the surface around each contact taken as plane (the field's gradient frozen).
 
 use super::WorldParams;
 use super::body::Body;
@@ -17,6 +16,10 @@ use glam::{DMat3, DVec3, Vec3};
 
 /// Largest ratio of masses that a pair's stiffness follows [1]: beyond it the lighter one gives way.
 const MASS_RATIO: f64 = 1e3;
+
+/// How far bodies may move into each other in a step, over the radius of the largest ball inside [1]. Teeth and threads are thinner than
+/// the body they are on: larger, and points come out on their other side; smaller, and fast bodies take more parts of a step.
+const REACH: f64 = 0.3;
 
 /// A contact in world axes, relative to B's centre.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +46,7 @@ struct Push {
     across: DVec3,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pair {
     /// Places of A and B.
     pub(super) key: (u32, u32),
@@ -60,24 +63,6 @@ pub(super) struct Pair {
     pub(super) link: Link,
     pub(super) touching: usize,
     pub(super) deepest: f64,
-}
-
-impl Default for Pair {
-    fn default() -> Self {
-        Self {
-            key: (0, 0),
-            query: Query::new(),
-            w_from_a: Pose::IDENTITY,
-            points: Vec::new(),
-            grips: Vec::new(),
-            next: Vec::new(),
-            friction: 0.0,
-            wrench: Wrench::ZERO,
-            link: Link { a: 0, b: 0, arm: DVec3::ZERO, block: Block::ZERO },
-            touching: 0,
-            deepest: 0.0,
-        }
-    }
 }
 
 impl Pair {
@@ -113,7 +98,9 @@ impl Pair {
     pub(super) fn narrow(&mut self, [a, b]: [&Body; 2], free: [Six; 2], h: f64, params: &WorldParams) {
         let law = Law::new(a, b, params);
         let (way, fall) = (h * closing([a, b], free), params.pull() * h * h);
-        let (lead, margin) = if way <= a.inner.min(b.inner) { (h, 0.25 * way) } else { (0.0, way) };
+        // As far ahead as no point comes too deep for its normal to be right; farther, to where they can come from there.
+        let ahead = (reach([a, b]) / way).min(1.0);
+        let (lead, margin) = (h * ahead, way * (1.0 - 0.75 * ahead));
         let (w_from_a, w_from_b) = (a.after(lead, free[0]), b.after(lead, free[1]));
         let a_from_b = w_from_a.inverse() * w_from_b;
         let both = self.find([&a.collider, &b.collider], &a_from_b, margin + fall, params.both);
@@ -238,6 +225,11 @@ impl Law {
         let damping = params.damping * (2.0 * sink / pull).sqrt();
         Self { stiffness, damping, friction: (a.state.friction * b.state.friction).sqrt() }
     }
+}
+
+/// How far one body may move against the other before its points are too deep in it for their normals [m].
+pub(super) fn reach([a, b]: [&Body; 2]) -> f64 {
+    REACH * a.inner.min(b.inner)
 }
 
 /// No point of one body comes nearer to the other faster than this, with these velocities [m/s].

@@ -8,7 +8,7 @@ use glam::{DMat3, DVec3};
 pub(super) type Six = [DVec3; 2];
 
 /// A symmetric 6×6 matrix: its corners, `la` the upper right.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
     pub(super) ll: DMat3,
     pub(super) la: DMat3,
@@ -46,7 +46,7 @@ impl Block {
 }
 
 /// How two bodies hang together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
     pub(super) a: usize,
     pub(super) b: usize,
@@ -131,7 +131,12 @@ impl Solver {
             let turn = if iteration == 0 { 0.0 } else { left / last };
             goal = if iteration == 0 { left * tolerance } else { goal };
             last = left;
-            if left <= goal || left.is_nan() || iteration == most {
+            if !left.is_finite() {
+                // Overflow: bodies that could have moved are told from their velocity.
+                let movable = self.x.iter_mut().zip(&self.mass).filter(|(_, m)| m.ll != DMat3::ZERO);
+                movable.for_each(|(x, _)| *x = [DVec3::NAN; 2]);
+            }
+            if left <= goal || !left.is_finite() || iteration == most {
                 return iteration;
             }
             for (p, q) in self.p.iter_mut().zip(&self.q) {

@@ -3,7 +3,7 @@
 //! Velocities v at its end satisfy M (v − v*) = h f(v), where v* is without contacts and f the forces of contacts at the end of the
 //! step. Newton's method: in each round the contacts that push, and those that slide, are taken anew.
 
-use super::pair::{Pair, closing};
+use super::pair::{Pair, closing, reach};
 use super::solve::{Block, Six};
 use super::{Body, World, WorldError};
 use crate::par;
@@ -58,7 +58,7 @@ impl World {
         for pair in &self.pairs {
             if let Some(near) = bodies(&self.slots, pair.key) {
                 let way = dt * closing(near, near.map(|b| [b.state.linear, b.state.angular]));
-                parts = parts.max(way / (0.9 * near[0].inner.min(near[1].inner)));
+                parts = parts.max(way / reach(near));
             }
         }
         let parts = (parts.ceil() as usize).clamp(1, self.params.max_substeps.max(1));
