@@ -107,7 +107,9 @@ impl World {
         let params = self.params;
         let (slots, solver) = (&mut self.slots, &mut self.solver);
         // Velocities without contacts.
-        (solver.mass.clear(), solver.free.clear(), solver.v.clear());
+        solver.mass.clear();
+        solver.free.clear();
+        solver.v.clear();
         for (_, body) in slots.iter() {
             let (mut mass, mut v) = (Block::ZERO, [DVec3::ZERO; 2]);
             let mut free = v;
