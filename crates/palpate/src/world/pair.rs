@@ -136,7 +136,7 @@ impl Pair {
                     stretch: held - normal * held.dot(normal),
                 });
                 self.touching += usize::from(begin > 0.0);
-                self.deepest = self.deepest.max(begin);
+                self.deepest = self.deepest.max(begin.min(depth));
             }
         }
     }
@@ -158,7 +158,8 @@ impl Pair {
 
     /// Sets wrench and link for a velocity of B against A at its centre.
     ///
-    /// Of friction the block has what does not fall below zero: a spring that slides counts with its force over its length.
+    /// In the link a point that slides is a spring with the force and the length it has, and the normal force that friction goes by is
+    /// frozen: symmetric and never negative, so that rounds stay bounded. (The exact derivative does not: rounds diverge.)
     pub(super) fn assemble(&mut self, motion: [DVec3; 2], h: f64) {
         let (mut force, mut torque, mut block) = (DVec3::ZERO, DVec3::ZERO, Block::ZERO);
         let (mut shear, mut arm, mut turning) = (0.0, DVec3::ZERO, DMat3::ZERO);

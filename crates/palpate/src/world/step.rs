@@ -12,7 +12,7 @@ use glam::{DMat3, DVec3};
 /// Rounds end when no body's velocity changes by more than this share of what gravity does in a step [1].
 const SETTLED: f64 = 1e-4;
 /// Square of the linear solver's residual over the first [1].
-const SOLVED: f64 = 1e-12;
+const SOLVED: f64 = 1e-18;
 /// Rounds that go the whole way.
 const WHOLE: usize = 5;
 /// Fewer pairs than this are not worth a second thread.
@@ -107,7 +107,9 @@ impl World {
         let params = self.params;
         let (slots, solver) = (&mut self.slots, &mut self.solver);
         // Velocities without contacts.
-        (solver.mass.clear(), solver.free.clear(), solver.v.clear());
+        solver.mass.clear();
+        solver.free.clear();
+        solver.v.clear();
         for (_, body) in slots.iter() {
             let (mut mass, mut v) = (Block::ZERO, [DVec3::ZERO; 2]);
             let mut free = v;
