@@ -568,6 +568,8 @@ typedef struct palp_manifold_params {
     uint32_t count;  /* level of segments, 0: 1; most patches, at most 128, 0: 4 */
     int32_t roles;   /* palp_roles, where both can give points */
     int32_t both;    /* 1: both give points, where both can */
+    int32_t one_normal; /* 1: points whose directions differ become manifolds of their own, for engines with one normal a manifold */
+    int32_t reserved;   /* 0 */
 } palp_manifold_params;
 
 typedef struct palp_manifold_point {
