@@ -1,9 +1,13 @@
 //! Contacts for Rapier's solver.
+//!
+//! A manifold of Rapier has one normal and at most four points that count. The points of a direction are given in two of them: those
+//! that hold the part now, and, apart, those that span the largest area and may hold it soon. With the latter alone a part on a few
+//! of many points rocks for ever; with the former alone a plate does.
 
 use crate::convert::{narrow, wide_pose};
 use crate::dispatcher::{PalpateDispatcher, narrow_pose};
 use crate::parts::Part;
-use palpate::manifold::{Manifold, ManifoldPoint, Pair};
+use palpate::manifold::{Manifold, ManifoldParams, ManifoldPoint, Pair};
 use palpate::query::Roles;
 use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Real};
@@ -18,6 +22,10 @@ use std::sync::Arc;
 /// What fits in a feature's id.
 const FEATURE: u32 = 0x3fff_ffff;
 
+/// How much farther than the nearest a point may be to hold a part now [prediction]. Larger: points that span a larger area displace
+/// those that hold it, and coarse parts rock for ever. Smaller: parts that slide change their points more often.
+const NEAR: f64 = 0.1;
+
 /// What a pair of colliders keeps from step to step. That there is one tells Rapier that the list of manifolds changes.
 struct Workspace {
     /// The shapes it was made for, by address.
@@ -26,11 +34,14 @@ struct Workspace {
     pairs: Vec<PartPair>,
     /// Parts and key of each manifold.
     keys: Vec<[u32; 3]>,
+    /// Points that are in a manifold already, while manifolds are made.
+    taken: Vec<u32>,
 }
 
 struct PartPair {
     parts: [u32; 2],
-    pair: Pair,
+    /// Of what is touching, nearly; of what is near.
+    pairs: [Pair; 2],
     used: bool,
 }
 
@@ -46,21 +57,20 @@ impl WorkspaceData for Workspace {
             parts: self.parts.clone(),
             pairs: Vec::new(),
             keys: self.keys.clone(),
+            taken: Vec::new(),
         })
     }
 }
 
-impl Workspace {
-    /// The memory of a pair of parts.
-    fn pair(&mut self, parts: [u32; 2]) -> &mut Pair {
-        let at = self.pairs.iter().position(|p| p.parts == parts).unwrap_or_else(|| {
-            self.pairs.push(PartPair { parts, pair: Pair::new(), used: true });
-            self.pairs.len() - 1
-        });
-        let found = &mut self.pairs[at];
-        found.used = true;
-        &mut found.pair
-    }
+/// The memory of a pair of parts.
+fn pairs_of(pairs: &mut Vec<PartPair>, parts: [u32; 2]) -> &mut [Pair; 2] {
+    let at = pairs.iter().position(|p| p.parts == parts).unwrap_or_else(|| {
+        pairs.push(PartPair { parts, pairs: Default::default(), used: true });
+        pairs.len() - 1
+    });
+    let found = &mut pairs[at];
+    found.used = true;
+    &mut found.pairs
 }
 
 fn address(shape: &dyn Shape) -> usize {
@@ -115,7 +125,13 @@ where
             Some(space) if space.shapes == shapes => space,
             _ => {
                 let parts = self.parts(g1, g2).inspect_err(|_| manifolds.clear())?;
-                let fresh = Workspace { shapes, parts, pairs: Vec::new(), keys: Vec::new() };
+                let fresh = Workspace {
+                    shapes,
+                    parts,
+                    pairs: Vec::new(),
+                    keys: Vec::new(),
+                    taken: Vec::new(),
+                };
                 manifolds.clear();
                 let stored = workspace.insert(ContactManifoldsWorkspace::from(fresh));
                 stored.0.downcast_mut::<Workspace>().ok_or(Unsupported)?
@@ -144,17 +160,27 @@ where
                         continue;
                     }
                 };
-                let params = options.0.params(prediction.into(), options.1);
-                let found = space.pair(parts).update(&p1.collider, &p2.collider, &place.from, &params);
-                let mut keys = Vec::new();
-                for manifold in found.manifolds {
-                    let key = [parts[0], parts[1], manifold.key];
-                    let first = manifold.first as usize;
-                    let points = &found.points[first..first + manifold.count as usize];
-                    manifolds.push(place.manifold(manifold, points, key, &mut before));
-                    keys.push(key);
+                let wide = options.0.params(prediction.into(), options.1);
+                let near = ManifoldParams { spread: Some(NEAR * wide.margin), ..wide };
+                let mut keys = 0;
+                space.taken.clear();
+                // First the points that hold the part, then others that may soon.
+                for (pair, params) in pairs_of(&mut space.pairs, parts).iter_mut().zip([near, wide]) {
+                    let found = pair.update(&p1.collider, &p2.collider, &place.from, &params);
+                    for manifold in found.manifolds {
+                        let key = [parts[0], parts[1], keys + manifold.key];
+                        let first = manifold.first as usize;
+                        let points = &found.points[first..first + manifold.count as usize];
+                        let points = points.iter().filter(|p| !space.taken.contains(&p.id));
+                        let made = place.manifold(manifold, points, key, &mut before);
+                        if !made.points.is_empty() {
+                            manifolds.push(made);
+                            space.keys.push(key);
+                        }
+                    }
+                    keys = found.keys as u32;
+                    space.taken.extend(found.points.iter().map(|p| p.id));
                 }
-                space.keys.append(&mut keys);
             }
         }
         space.pairs.retain_mut(|p| core::mem::replace(&mut p.used, false));
@@ -184,10 +210,10 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// A manifold in the frames of the whole shapes, with what the solver knew about its points.
-    fn manifold<M: Default, C: Default + Copy>(
+    fn manifold<'p, M: Default, C: Default + Copy>(
         &self,
         found: &Manifold,
-        points: &[ManifoldPoint],
+        points: impl Iterator<Item = &'p ManifoldPoint>,
         key: [u32; 3],
         before: &mut Before<M, C>,
     ) -> ContactManifold<M, C> {
@@ -195,7 +221,7 @@ impl Place<'_> {
         let mut out = ContactManifold::with_data(p1.index, p2.index, before.data(key));
         out.local_n1 = narrow(p1.from.vector(found.normal));
         out.local_n2 = narrow(-p2.from.vector(from.inverse().vector(found.normal)));
-        out.points = points.iter().map(|p| {
+        out.points = points.map(|p| {
             // A manifold has one normal: the distance is along it, whatever the point's own.
             let dist = (from.point(p.point_b) - p.point_a).dot(found.normal) as Real;
             let fids = (PackedFeatureId::vertex(p.id & FEATURE), PackedFeatureId::vertex(p.id >> 30));

@@ -250,9 +250,9 @@ impl Shape for PalpateShape {
     fn compute_aabb(&self, position: &Pose) -> Aabb {
         let of_box = self.inner.aabb.transform_by(position);
         let (c, r) = (*position * self.inner.sphere.center, Vector::splat(self.inner.sphere.radius));
-        // The ball's centre is rounded after the turn.
+        // Places are rounded after the turn.
         let slack = Vector::splat(4.0 * Real::EPSILON * (c.abs().max_element() + r.x));
-        Aabb::new(of_box.mins.max(c - r - slack), of_box.maxs.min(c + r + slack))
+        Aabb::new(of_box.mins.max(c - r) - slack, of_box.maxs.min(c + r) + slack)
     }
 
     /// By exact integration over the mesh; no mass for a surface without volume.
