@@ -27,11 +27,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     for step in 0..=720 {
         if step % 60 == 0 {
-            let (b, contacts) = (&world.bodies[body], world.contact_pairs().flat_map(|p| p.manifolds()));
-            let (height, speed) = (1e3 * b.translation().z, b.linvel().length());
-            let points: usize = contacts.map(|m| m.points.len()).sum();
-            let time = f64::from(step) / 240.0;
-            println!("{time:5.2} s: {height:7.2} mm, {speed:7.4} m/s, {points:2} points");
+            let (time, b) = (f64::from(step) / 240.0, &world.bodies[body]);
+            let points = world.contact_pairs().flat_map(|p| p.manifolds()).flat_map(|m| &m.points);
+            let (count, deepest) = points.fold((0, 0.0_f32), |(n, d), p| (n + 1, d.min(p.dist)));
+            let (height, speed, deepest) = (1e3 * b.translation().z, b.linvel().length(), 1e3 * deepest);
+            println!("{time:5.2} s: {height:7.2} mm, {speed:7.4} m/s, {count:2} points, {deepest:.3} mm");
         }
         world.step();
     }

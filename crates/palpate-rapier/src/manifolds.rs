@@ -2,12 +2,14 @@
 //!
 //! A manifold of Rapier has one normal and at most four points that count. The points of a direction are given in two of them: those
 //! that hold the part now, and, apart, those that span the largest area and may hold it soon. With the latter alone a part on a few
-//! of many points rocks for ever; with the former alone a plate does.
+//! of many points rocks for ever; with the former alone a plate does. Points of a patch whose directions differ are given in manifolds
+//! of their own.
 
 use crate::convert::{narrow, wide_pose};
 use crate::dispatcher::{PalpateDispatcher, narrow_pose};
 use crate::parts::Part;
-use palpate::manifold::{Manifold, ManifoldParams, ManifoldPoint, Pair};
+use glam::DVec3;
+use palpate::manifold::{ManifoldParams, ManifoldPoint, Pair};
 use palpate::query::Roles;
 use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Real};
@@ -26,6 +28,10 @@ const FEATURE: u32 = 0x3fff_ffff;
 /// those that hold it, and coarse parts rock for ever. Smaller: parts that slide change their points more often.
 const NEAR: f64 = 0.1;
 
+/// Cosine of the largest angle between directions of points that share a manifold: 1 degree. Wider: a nut on a thread is locked, as
+/// what its points share is not the direction of any of them. Narrower: the rounding of a field makes manifolds of their own.
+const SAME: f64 = 0.999_85;
+
 /// What a pair of colliders keeps from step to step. That there is one tells Rapier that the list of manifolds changes.
 struct Workspace {
     /// The shapes it was made for, by address.
@@ -36,6 +42,8 @@ struct Workspace {
     keys: Vec<[u32; 3]>,
     /// Points that are in a manifold already, while manifolds are made.
     taken: Vec<u32>,
+    fresh: Vec<ManifoldPoint>,
+    group: Vec<ManifoldPoint>,
 }
 
 struct PartPair {
@@ -58,6 +66,8 @@ impl WorkspaceData for Workspace {
             pairs: Vec::new(),
             keys: self.keys.clone(),
             taken: Vec::new(),
+            fresh: Vec::new(),
+            group: Vec::new(),
         })
     }
 }
@@ -71,6 +81,25 @@ fn pairs_of(pairs: &mut Vec<PartPair>, parts: [u32; 2]) -> &mut [Pair; 2] {
     let found = &mut pairs[at];
     found.used = true;
     &mut found.pairs
+}
+
+/// Takes the points that push in the direction of the first out of `from`; their mean direction, none without points.
+fn one_direction(from: &mut Vec<ManifoldPoint>, group: &mut Vec<ManifoldPoint>) -> Option<DVec3> {
+    let along = from.first()?.normal;
+    group.clear();
+    from.retain(|p| {
+        let same = p.normal.dot(along) > SAME;
+        if same {
+            group.push(*p);
+        }
+        !same
+    });
+    if group.is_empty() {
+        // A normal that is no direction.
+        from.clear();
+        return None;
+    }
+    group.iter().map(|p| p.normal).sum::<DVec3>().try_normalize()
 }
 
 fn address(shape: &dyn Shape) -> usize {
@@ -131,6 +160,8 @@ where
                     pairs: Vec::new(),
                     keys: Vec::new(),
                     taken: Vec::new(),
+                    fresh: Vec::new(),
+                    group: Vec::new(),
                 };
                 manifolds.clear();
                 let stored = workspace.insert(ContactManifoldsWorkspace::from(fresh));
@@ -171,10 +202,10 @@ where
                         let key = [parts[0], parts[1], keys + manifold.key];
                         let first = manifold.first as usize;
                         let points = &found.points[first..first + manifold.count as usize];
-                        let points = points.iter().filter(|p| !space.taken.contains(&p.id));
-                        let made = place.manifold(manifold, points, key, &mut before);
-                        if !made.points.is_empty() {
-                            manifolds.push(made);
+                        space.fresh.clear();
+                        space.fresh.extend(points.iter().filter(|p| !space.taken.contains(&p.id)));
+                        while let Some(normal) = one_direction(&mut space.fresh, &mut space.group) {
+                            manifolds.push(place.manifold(normal, &space.group, key, &mut before));
                             space.keys.push(key);
                         }
                     }
@@ -210,20 +241,20 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// A manifold in the frames of the whole shapes, with what the solver knew about its points.
-    fn manifold<'p, M: Default, C: Default + Copy>(
+    fn manifold<M: Default, C: Default + Copy>(
         &self,
-        found: &Manifold,
-        points: impl Iterator<Item = &'p ManifoldPoint>,
+        normal: DVec3,
+        points: &[ManifoldPoint],
         key: [u32; 3],
         before: &mut Before<M, C>,
     ) -> ContactManifold<M, C> {
         let (p1, p2, from) = (self.p1, self.p2, &self.from);
         let mut out = ContactManifold::with_data(p1.index, p2.index, before.data(key));
-        out.local_n1 = narrow(p1.from.vector(found.normal));
-        out.local_n2 = narrow(-p2.from.vector(from.inverse().vector(found.normal)));
-        out.points = points.map(|p| {
+        out.local_n1 = narrow(p1.from.vector(normal));
+        out.local_n2 = narrow(-p2.from.vector(from.inverse().vector(normal)));
+        out.points = points.iter().map(|p| {
             // A manifold has one normal: the distance is along it, whatever the point's own.
-            let dist = (from.point(p.point_b) - p.point_a).dot(found.normal) as Real;
+            let dist = (from.point(p.point_b) - p.point_a).dot(normal) as Real;
             let fids = (PackedFeatureId::vertex(p.id & FEATURE), PackedFeatureId::vertex(p.id >> 30));
             let (on1, on2) = (narrow(p1.from.point(p.point_a)), narrow(p2.from.point(p.point_b)));
             let mut contact = TrackedContact::new(on1, on2, fids.0, fids.1, dist);
