@@ -39,7 +39,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let down = -1e3 * world.bodies[nut].translation().z;
         if step % 40 == 0 {
             let (time, per_turn) = (step as f32 / 240.0, -down * TAU / turned);
-            println!("{time:5.2} s {down:6.2} mm {:7.3} turns {per_turn:7.3} mm {:9.4} mm", turned / TAU, 1e3 * deepest);
+            println!(
+                "{time:5.2} s {down:6.2} mm {:7.3} turns {per_turn:7.3} mm {:9.4} mm",
+                turned / TAU,
+                1e3 * deepest
+            );
         }
         world.step();
         turned += world.bodies[nut].angvel().z / 240.0;

@@ -74,7 +74,10 @@ impl Course {
     }
 
     fn is_finite(&self) -> bool {
-        self.start.is_finite() && self.linear.is_finite() && self.angular.is_finite() && self.centre.is_finite()
+        self.start.is_finite()
+            && self.linear.is_finite()
+            && self.angular.is_finite()
+            && self.centre.is_finite()
     }
 }
 

@@ -15,8 +15,8 @@ use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Real};
 use parry3d::query::details::NormalConstraints;
 use parry3d::query::{
-    ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, PersistentQueryDispatcher, TrackedContact,
-    TypedWorkspaceData, Unsupported, WorkspaceData,
+    ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, PersistentQueryDispatcher,
+    TrackedContact, TypedWorkspaceData, Unsupported, WorkspaceData,
 };
 use parry3d::shape::{PackedFeatureId, Shape};
 use std::sync::Arc;
@@ -28,6 +28,9 @@ const FEATURE: u32 = 0x3fff_ffff;
 /// those that hold it, and coarse parts rock for ever. Smaller: parts that slide change their points more often.
 const NEAR: f64 = 0.1;
 
+/// A part that so many points hold lies flat: others are not looked for. Fewer: parts that lie on some coarse points rock. More: parts
+/// that lie flat take twice as long.
+const MANY: usize = 200;
 /// Cosine of the largest angle between directions of points that share a manifold: 1 degree. Wider: a nut on a thread is locked, as
 /// what its points share is not the direction of any of them. Narrower: the rounding of a field makes manifolds of their own.
 const SAME: f64 = 0.999_85;
@@ -211,6 +214,9 @@ where
                     }
                     keys = found.keys as u32;
                     space.taken.extend(found.points.iter().map(|p| p.id));
+                    if pair.contacts().list.len() > MANY {
+                        break;
+                    }
                 }
             }
         }
@@ -252,18 +258,20 @@ impl Place<'_> {
         let mut out = ContactManifold::with_data(p1.index, p2.index, before.data(key));
         out.local_n1 = narrow(p1.from.vector(normal));
         out.local_n2 = narrow(-p2.from.vector(from.inverse().vector(normal)));
-        out.points = points.iter().map(|p| {
-            // A manifold has one normal: the distance is along it, whatever the point's own.
-            let dist = (from.point(p.point_b) - p.point_a).dot(normal) as Real;
-            let fids = (PackedFeatureId::vertex(p.id & FEATURE), PackedFeatureId::vertex(p.id >> 30));
-            let (on1, on2) = (narrow(p1.from.point(p.point_a)), narrow(p2.from.point(p.point_b)));
-            let mut contact = TrackedContact::new(on1, on2, fids.0, fids.1, dist);
-            if let Some(data) = before.contact(key, fids) {
-                contact.data = data;
-            }
-            contact
-        })
-        .collect();
+        out.points = points
+            .iter()
+            .map(|p| {
+                // A manifold has one normal: the distance is along it, whatever the point's own.
+                let dist = (from.point(p.point_b) - p.point_a).dot(normal) as Real;
+                let fids = (PackedFeatureId::vertex(p.id & FEATURE), PackedFeatureId::vertex(p.id >> 30));
+                let (on1, on2) = (narrow(p1.from.point(p.point_a)), narrow(p2.from.point(p.point_b)));
+                let mut contact = TrackedContact::new(on1, on2, fids.0, fids.1, dist);
+                if let Some(data) = before.contact(key, fids) {
+                    contact.data = data;
+                }
+                contact
+            })
+            .collect();
         out
     }
 }

@@ -145,7 +145,11 @@ pub fn to_json(world: &PhysicsWorld, folder: &Path) -> Result<String, SceneError
 
 /// The world of a text, with contacts by `dispatcher`. Relative paths of `.palp` files start from `folder`. Handles stay the same; a
 /// file that several colliders refer to is opened once.
-pub fn from_json(json: &str, folder: &Path, dispatcher: &PalpateDispatcher) -> Result<PhysicsWorld, SceneError> {
+pub fn from_json(
+    json: &str,
+    folder: &Path,
+    dispatcher: &PalpateDispatcher,
+) -> Result<PhysicsWorld, SceneError> {
     let Head { version } = serde_json::from_str(json)?;
     if version != VERSION {
         return Err(SceneError::Version { found: version, supported: VERSION });
@@ -197,8 +201,8 @@ pub fn save(world: &PhysicsWorld, file: impl AsRef<Path>) -> Result<(), SceneErr
 /// Reads a world; see [`from_json`].
 pub fn load(file: impl AsRef<Path>, dispatcher: &PalpateDispatcher) -> Result<PhysicsWorld, SceneError> {
     let file = file.as_ref();
-    let json = std::fs::read_to_string(file)
-        .map_err(|source| SceneError::File { file: file.to_owned(), source })?;
+    let json =
+        std::fs::read_to_string(file).map_err(|source| SceneError::File { file: file.to_owned(), source })?;
     from_json(&json, folder(file), dispatcher)
 }
 

@@ -124,10 +124,13 @@ fn distances_are_those_of_parry() {
                     panic!("{name} {pose:?} is apart")
                 };
                 assert!(((p1 - pose * p2).length() - one).abs() < 1e-4);
-                let contact = d.contact(&pose, &ours, &**solid, 100.0).expect("our pair").expect("within 100 m");
+                let contact =
+                    d.contact(&pose, &ours, &**solid, 100.0).expect("our pair").expect("within 100 m");
                 assert!((contact.dist - one).abs() < 1e-4);
                 let along = (pose * contact.point2 - contact.point1).normalize();
-                assert!(contact.normal1.dot(along) > 0.99 && (pose.rotation * contact.normal2).dot(along) < -0.99);
+                assert!(
+                    contact.normal1.dot(along) > 0.99 && (pose.rotation * contact.normal2).dot(along) < -0.99
+                );
                 assert!(d.contact(&pose, &ours, &**solid, 0.5 * want).expect("our pair").is_none());
             }
         }
@@ -154,7 +157,9 @@ fn casts_stop_at_the_surface() {
     let d = PalpateDispatcher::new();
     let cube = cube(1.0);
     let options = ShapeCastOptions::with_max_time_of_impact(100.0);
-    for other in [SharedShape::ball(0.5), SharedShape::new(self::cube(1.0)), SharedShape::cuboid(0.5, 0.5, 0.5)] {
+    for other in
+        [SharedShape::ball(0.5), SharedShape::new(self::cube(1.0)), SharedShape::cuboid(0.5, 0.5, 0.5)]
+    {
         let from = Pose::translation(5.0, 0.1, 0.2);
         let hit = d.cast_shapes(&from, Vector::X * -2.0, &cube, &*other, options).expect("our pair");
         let hit = hit.expect("they meet");
@@ -162,17 +167,20 @@ fn casts_stop_at_the_surface() {
         assert!(hit.normal1.x > 0.99 && hit.normal2.x < -0.99, "{hit:?}");
         assert_eq!(hit.status, ShapeCastStatus::Converged);
         // Past it, away from it, too short, and with a distance to keep.
-        let past = d.cast_shapes(&Pose::translation(5.0, 3.0, 0.0), Vector::X * -2.0, &cube, &*other, options);
+        let past =
+            d.cast_shapes(&Pose::translation(5.0, 3.0, 0.0), Vector::X * -2.0, &cube, &*other, options);
         assert!(past.expect("our pair").is_none());
         let away = d.cast_shapes(&from, Vector::X * 2.0, &cube, &*other, options);
         assert!(away.expect("our pair").is_none());
         let short = ShapeCastOptions { max_time_of_impact: 1.9, ..options };
         assert!(d.cast_shapes(&from, Vector::X * -2.0, &cube, &*other, short).expect("our pair").is_none());
         let kept = ShapeCastOptions { target_distance: 1.0, ..options };
-        let kept = d.cast_shapes(&from, Vector::X * -2.0, &cube, &*other, kept).expect("our pair").expect("a hit");
+        let kept =
+            d.cast_shapes(&from, Vector::X * -2.0, &cube, &*other, kept).expect("our pair").expect("a hit");
         assert!((kept.time_of_impact - 1.5).abs() < 3e-3, "{kept:?}");
     }
-    let still = d.cast_shapes(&Pose::translation(2.0, 0.0, 0.0), Vector::ZERO, &cube, &Ball::new(0.5), options);
+    let still =
+        d.cast_shapes(&Pose::translation(2.0, 0.0, 0.0), Vector::ZERO, &cube, &Ball::new(0.5), options);
     assert!(still.expect("our pair").is_none());
 }
 

@@ -5,7 +5,8 @@ mod common;
 use common::{Random, bumpy, deepest, fixed, gear, moving, ring, world};
 use palpate_rapier::{PalpateDispatcher, PalpateShape};
 use parry3d::shape::{
-    Cone, ConvexPolyhedron, Cylinder, HeightField, Polyline, RoundShape, Segment, Shape, SharedShape, Triangle, Voxels,
+    Cone, ConvexPolyhedron, Cylinder, HeightField, Polyline, RoundShape, Segment, Shape, SharedShape,
+    Triangle, Voxels,
 };
 use parry3d::utils::Array2;
 use rapier3d::prelude::*;
@@ -28,7 +29,14 @@ struct Outcome {
 }
 
 /// Lets a part fall for some seconds on grounds of one shape.
-fn drop_on(part: &PalpateShape, ground: &SharedShape, at: &[Pose], start: Pose, first: bool, seconds: usize) -> Outcome {
+fn drop_on(
+    part: &PalpateShape,
+    ground: &SharedShape,
+    at: &[Pose],
+    start: Pose,
+    first: bool,
+    seconds: usize,
+) -> Outcome {
     let dispatcher = PalpateDispatcher::new();
     let mut world = world(&dispatcher, 0.3);
     // Which of the two is inserted first decides which is Rapier's first.
@@ -57,7 +65,14 @@ fn drop_on(part: &PalpateShape, ground: &SharedShape, at: &[Pose], start: Pose, 
 }
 
 /// Both orders of insertion; the part starts a little turned. `height` is where it ends up.
-fn rests(name: &str, part: &PalpateShape, ground: impl Into<SharedShape>, at: &[Pose], from: f32, height: f32) {
+fn rests(
+    name: &str,
+    part: &PalpateShape,
+    ground: impl Into<SharedShape>,
+    at: &[Pose],
+    from: f32,
+    height: f32,
+) {
     let ground = ground.into();
     for first in [false, true] {
         let start = Pose::new(Vector::Y * from, Vector::new(0.02, 0.0, 0.01));
@@ -74,9 +89,8 @@ fn y(y: f32) -> Pose {
 }
 
 fn half_cube() -> ConvexPolyhedron {
-    let corner = |i: usize| {
-        Vector::new((i & 1) as f32 - 0.5, (i >> 1 & 1) as f32 - 0.5, (i >> 2) as f32 - 0.5)
-    };
+    let corner =
+        |i: usize| Vector::new((i & 1) as f32 - 0.5, (i >> 1 & 1) as f32 - 0.5, (i >> 2) as f32 - 0.5);
     ConvexPolyhedron::from_convex_hull(&(0..8).map(corner).collect::<Vec<_>>()).expect("a cube has a hull")
 }
 

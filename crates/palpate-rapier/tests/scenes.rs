@@ -102,7 +102,8 @@ fn scenes_say_what_is_wrong() {
     let mut good = world(&dispatcher, 0.3);
     moving(&mut good, PalpateShape::open(&palp).expect("it was just written"), Pose::IDENTITY);
     let json = scene::to_json(&good, &folder).expect("every shape has a file");
-    let load = |json: &str| scene::from_json(json, &folder, &dispatcher).map(|_| ()).map_err(|e| e.to_string());
+    let load =
+        |json: &str| scene::from_json(json, &folder, &dispatcher).map(|_| ()).map_err(|e| e.to_string());
     assert_eq!(load(&json), Ok(()));
     let error = load(&json.replace("\"version\":1", "\"version\":9")).expect_err("another version");
     assert!(error.contains("version 9"), "{error}");
@@ -117,7 +118,10 @@ fn scenes_say_what_is_wrong() {
     other[8] = 99;
     std::fs::write(&palp, other).expect("the folder can be written");
     let error = load(&json).expect_err("another version of the file");
-    assert!(error.contains("cube.palp") && error.contains("collider 0") && error.contains("version"), "{error}");
+    assert!(
+        error.contains("cube.palp") && error.contains("collider 0") && error.contains("version"),
+        "{error}"
+    );
     std::fs::write(&palp, &bytes[..bytes.len() / 2]).expect("the folder can be written");
     assert!(load(&json).expect_err("cut short").contains("cube.palp"));
     std::fs::remove_file(&palp).expect("it was just written");
@@ -156,7 +160,8 @@ fn shapes_without_points() {
 fn meshes_are_built_once() {
     let dispatcher = PalpateDispatcher::new();
     let raw = samples::terrain_slab(2.0, 0.1, 24, 5);
-    let points: Vec<Vector> = raw.positions.iter().map(|p| Vector::new(p.x as f32, p.z as f32, -p.y as f32)).collect();
+    let points: Vec<Vector> =
+        raw.positions.iter().map(|p| Vector::new(p.x as f32, p.z as f32, -p.y as f32)).collect();
     let mesh = || SharedShape::new(TriMesh::new(points.clone(), raw.triangles.clone()).expect("a mesh"));
     let (ground, copy) = (mesh(), mesh());
     dispatcher.prepare(&ground, Some(0.03)).expect("a closed mesh");

@@ -61,7 +61,13 @@ fn stacks_stand_with_any_settings() {
         }
         fixed(&mut world, SharedShape::cuboid(1.0, 0.1, 1.0), y(-0.1));
         let bodies: Vec<_> = (0..3)
-            .map(|i| moving(&mut world, gear.clone(), Pose::new(Vector::Y * (0.04 + 0.08 * i as f32), Vector::Y * i as f32)))
+            .map(|i| {
+                moving(
+                    &mut world,
+                    gear.clone(),
+                    Pose::new(Vector::Y * (0.04 + 0.08 * i as f32), Vector::Y * i as f32),
+                )
+            })
             .collect();
         for _ in 0..300 {
             world.step();
@@ -71,7 +77,11 @@ fn stacks_stand_with_any_settings() {
             // Untuned, Rapier lets parts sink in by a few millimetres.
             let room = if tuned { 2e-3 } else { 1e-2 };
             assert!((at.y - 0.03 - 0.06 * i as f32).abs() < room, "tuned {tuned}: gear {i} is at {at}");
-            assert!(speed(&world, *body) < 2e-3, "tuned {tuned}: gear {i} moves with {}", speed(&world, *body));
+            assert!(
+                speed(&world, *body) < 2e-3,
+                "tuned {tuned}: gear {i} moves with {}",
+                speed(&world, *body)
+            );
         }
     }
 }
@@ -130,10 +140,17 @@ fn sensors_see_without_touching() {
 #[test]
 fn groups_pass_through_each_other() {
     let (one, two) = (Group::GROUP_1, Group::GROUP_2);
-    for (mine, stops) in [(InteractionGroups::new(one, one, Default::default()), true), (InteractionGroups::new(two, two, Default::default()), false)] {
+    for (mine, stops) in [
+        (InteractionGroups::new(one, one, Default::default()), true),
+        (InteractionGroups::new(two, two, Default::default()), false),
+    ] {
         let dispatcher = PalpateDispatcher::new();
         let mut world = world(&dispatcher, 0.3);
-        let floor = ColliderBuilder::cuboid(1.0, 0.1, 1.0).collision_groups(InteractionGroups::new(one, one, Default::default()));
+        let floor = ColliderBuilder::cuboid(1.0, 0.1, 1.0).collision_groups(InteractionGroups::new(
+            one,
+            one,
+            Default::default(),
+        ));
         world.insert(RigidBodyBuilder::fixed().translation(Vector::Y * -0.1), floor);
         let part = ColliderBuilder::new(gear().into()).collision_groups(mine);
         let (body, _) = world.insert(RigidBodyBuilder::dynamic().translation(Vector::Y * 0.1), part);
@@ -165,7 +182,8 @@ fn bullets_do_not_tunnel() {
             world.gravity = Vector::ZERO;
             world.integration_parameters.max_ccd_substeps = usize::from(seen);
             fixed(&mut world, wall.clone(), Pose::IDENTITY);
-            let body = RigidBodyBuilder::dynamic().translation(Vector::new(2.3, 0.03, 0.01)).ccd_enabled(seen);
+            let body =
+                RigidBodyBuilder::dynamic().translation(Vector::new(2.3, 0.03, 0.01)).ccd_enabled(seen);
             let body = body.linvel(Vector::X * -100.0).can_sleep(false);
             let (body, _) = world.insert(body, ColliderBuilder::new(bullet.clone().into()).density(1000.0));
             let mut least = f32::INFINITY;
@@ -223,7 +241,10 @@ fn compounds_hold_ours() {
         arm(-0.2, SharedShape::new(cube(0.2))),
         arm(0.2, SharedShape::cuboid(0.1, 0.1, 0.1)),
     ]);
-    for ground in [SharedShape::cuboid(1.0, 0.1, 1.0), SharedShape::new(build(samples::cuboid(DVec3::new(2.0, 0.2, 2.0)), 0.05))] {
+    for ground in [
+        SharedShape::cuboid(1.0, 0.1, 1.0),
+        SharedShape::new(build(samples::cuboid(DVec3::new(2.0, 0.2, 2.0)), 0.05)),
+    ] {
         let dispatcher = PalpateDispatcher::new();
         let mut world = world(&dispatcher, 0.3);
         fixed(&mut world, ground, y(-0.1));
@@ -272,6 +293,8 @@ fn scaled_parts_rest_too() {
     assert!((world.bodies[body].translation().y - 0.015).abs() < 1e-3);
     let uneven = |s: PalpateShape| s.scale_dyn(Vector::new(1.0, 2.0, 1.0), 4).is_none();
     assert!(uneven(half.clone()) && half.scale_dyn(Vector::splat(-1.0), 4).is_none());
-    assert!(half.scaled(f64::NAN).is_none() && half.scaled(0.0).is_none() && half.scaled(f64::INFINITY).is_none());
+    assert!(
+        half.scaled(f64::NAN).is_none() && half.scaled(0.0).is_none() && half.scaled(f64::INFINITY).is_none()
+    );
     assert!(half.scale_dyn(Vector::splat(2.0), 4).is_some());
 }
