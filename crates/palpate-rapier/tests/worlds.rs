@@ -115,7 +115,7 @@ fn sensors_see_without_touching() {
         SharedShape::halfspace(Vector::Y),
     ];
     for (i, shape) in shapes.into_iter().enumerate() {
-        let plane = matches!(shape.as_typed_shape(), parry3d::shape::TypedShape::HalfSpace(_));
+        let plane = matches!(shape.as_typed_shape(), TypedShape::HalfSpace(_));
         let dispatcher = PalpateDispatcher::new();
         let mut world = world(&dispatcher, 0.3);
         let sensor = world.insert(RigidBodyBuilder::fixed(), ColliderBuilder::new(shape).sensor(true)).1;
