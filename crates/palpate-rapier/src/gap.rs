@@ -107,6 +107,7 @@ fn with_solid(
         choice: Choice::Regular,
         roles: Roles::PointsOfB,
         both: false,
+        one_normal: false,
         budget: 0,
     };
     let found = pair.update(a, b, a_from_b, &params);

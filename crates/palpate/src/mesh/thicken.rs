@@ -115,7 +115,14 @@ mod tests {
                 let mesh = solid(&out);
                 let r = mesh.report();
                 assert!(r.watertight && r.components == 1, "{r:?}");
-                assert!((r.volume - 0.5 * area).abs() < 1e-12, "{} of {area}", r.volume);
+                // Straight below it is the area of the square; leaning, what is seen along the way.
+                let seen = triangles.iter().map(|t| {
+                    let [a, b, c] = t.map(|v| positions[v as usize]);
+                    0.5 * (b - a).cross(c - a)
+                });
+                let volume = seen.sum::<DVec3>().dot(below).abs();
+                assert!(below.x != 0.0 || (volume - 0.5 * area).abs() < 1e-12, "{volume} of {area}");
+                assert!((r.volume - volume).abs() < 1e-12, "{} of {volume}", r.volume);
                 // Already outward where the copy is behind the front; else all of it is turned.
                 let turned = if below.z < 0.0 { 0 } else { r.triangles };
                 assert_eq!(r.flipped_faces, turned);

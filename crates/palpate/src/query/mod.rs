@@ -161,4 +161,9 @@ impl Query {
     pub fn last(&self) -> &Contacts {
         &self.contacts
     }
+
+    /// Those of the last [`Query::both`], if no other query came after: B's points in A, then A's points in B.
+    pub fn last_both(&self) -> [&Contacts; 2] {
+        [&self.contacts, &self.second]
+    }
 }
