@@ -2,8 +2,7 @@
 //!
 //! A manifold of Rapier has one normal and at most four points that count. The points of a direction are given in two of them: those
 //! that hold the part now, and, apart, those that span the largest area and may hold it soon. With the latter alone a part on a few
-//! of many points rocks for ever; with the former alone a plate does. Points of a patch whose directions differ are given in manifolds
-//! of their own.
+//! of many points rocks for ever; with the former alone a plate does.
 
 use crate::convert::{narrow, wide_pose};
 use crate::dispatcher::{PalpateDispatcher, narrow_pose};
@@ -33,8 +32,7 @@ const KEPT: usize = 8;
 /// A part that so many points hold lies flat: others are not looked for. Fewer: parts that lie on some coarse points rock. More: parts
 /// that lie flat take twice as long.
 const MANY: usize = 200;
-/// Cosine of the largest angle between directions of points that share a manifold: 1 degree. Wider: a nut on a thread is locked, as
-/// what its points share is not the direction of any of them. Narrower: the rounding of a field makes manifolds of their own.
+/// Cosine of the largest angle by which a part may have turned since its points were found, for them to stay: 1 degree.
 const SAME: f64 = 0.999_85;
 
 /// What a pair of colliders keeps from step to step. That there is one tells Rapier that the list of manifolds changes.
@@ -48,7 +46,6 @@ struct Workspace {
     /// Points that are in a manifold already, while manifolds are made.
     taken: Vec<u32>,
     fresh: Vec<ManifoldPoint>,
-    group: Vec<ManifoldPoint>,
 }
 
 struct PartPair {
@@ -72,7 +69,6 @@ impl WorkspaceData for Workspace {
             keys: self.keys.clone(),
             taken: Vec::new(),
             fresh: Vec::new(),
-            group: Vec::new(),
         })
     }
 }
@@ -86,25 +82,6 @@ fn pairs_of(pairs: &mut Vec<PartPair>, parts: [u32; 2]) -> &mut [Pair; 2] {
     let found = &mut pairs[at];
     found.used = true;
     &mut found.pairs
-}
-
-/// Takes the points that push in the direction of the first out of `from`; their mean direction, none without points.
-fn one_direction(from: &mut Vec<ManifoldPoint>, group: &mut Vec<ManifoldPoint>) -> Option<DVec3> {
-    let along = from.first()?.normal;
-    group.clear();
-    from.retain(|p| {
-        let same = p.normal.dot(along) > SAME;
-        if same {
-            group.push(*p);
-        }
-        !same
-    });
-    if group.is_empty() {
-        // A normal that is no direction.
-        from.clear();
-        return None;
-    }
-    group.iter().map(|p| p.normal).sum::<DVec3>().try_normalize()
 }
 
 fn address(shape: &dyn Shape) -> usize {
@@ -216,7 +193,6 @@ where
                     keys: Vec::new(),
                     taken: Vec::new(),
                     fresh: Vec::new(),
-                    group: Vec::new(),
                 };
                 manifolds.clear();
                 let stored = workspace.insert(ContactManifoldsWorkspace::from(fresh));
@@ -259,8 +235,8 @@ where
                         let points = &found.points[first..first + manifold.count as usize];
                         space.fresh.clear();
                         space.fresh.extend(points.iter().filter(|p| !space.taken.contains(&p.id)));
-                        while let Some(normal) = one_direction(&mut space.fresh, &mut space.group) {
-                            manifolds.push(place.manifold(normal, &space.group, key, &mut before));
+                        if !space.fresh.is_empty() {
+                            manifolds.push(place.manifold(manifold.normal, &space.fresh, key, &mut before));
                             space.keys.push(key);
                         }
                     }
