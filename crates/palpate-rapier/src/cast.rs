@@ -74,7 +74,10 @@ impl Course {
     }
 
     fn is_finite(&self) -> bool {
-        self.start.is_finite() && self.linear.is_finite() && self.angular.is_finite() && self.centre.is_finite()
+        self.start.is_finite()
+            && self.linear.is_finite()
+            && self.angular.is_finite()
+            && self.centre.is_finite()
     }
 }
 
@@ -139,8 +142,8 @@ pub(crate) fn cast(a: (&Collider, Course), b: (&Collider, Course), aim: Aim) -> 
         let safe = found.lower - aim.target.max(0.0);
         let way = if safe > met { safe } else { found.distance - aim.target.max(0.0) };
         let next = time + way / speed;
-        // Also where nothing moves.
-        if !(next <= aim.until) {
+        // Where nothing moves, too: then this is infinite, or no number.
+        if next > aim.until || next.is_nan() {
             return None;
         }
         time = next.max(time.next_up());
@@ -160,7 +163,7 @@ fn sink(
     let step = deeper / speed;
     let count = ((aim.until - aim.from) / step).ceil();
     // Also where nothing moves, or nothing has a thickness.
-    if !(count >= 1.0 && count <= SINKING) {
+    if !(1.0..=SINKING).contains(&count) {
         return None;
     }
     let limit = now.min(0.0) - deeper;
