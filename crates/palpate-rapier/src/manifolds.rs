@@ -8,10 +8,11 @@ use crate::convert::{narrow, wide_pose};
 use crate::dispatcher::{PalpateDispatcher, narrow_pose};
 use crate::parts::Part;
 use glam::DVec3;
-use palpate::manifold::{ManifoldParams, ManifoldPoint, Pair};
+use palpate::field::Source;
+use palpate::manifold::{Collider, ManifoldParams, ManifoldPoint, Pair};
 use palpate::query::Roles;
 use parry3d::bounding_volume::BoundingVolume;
-use parry3d::math::{Pose, Real};
+use parry3d::math::{Pose, Real, Vector};
 use parry3d::query::details::NormalConstraints;
 use parry3d::query::{
     ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, PersistentQueryDispatcher,
@@ -27,6 +28,8 @@ const FEATURE: u32 = 0x3fff_ffff;
 /// those that hold it, and coarse parts rock for ever. Smaller: parts that slide change their points more often.
 const NEAR: f64 = 0.1;
 
+/// How much the distance of a point that is kept may have changed besides what its manifold's plane says [spacings].
+const SHIFT: f64 = 0.1;
 /// Points that are kept although they were not chosen again, at most.
 const KEPT: usize = 8;
 /// A part that so many points hold lies flat: others are not looked for. Fewer: parts that lie on some coarse points rock. More: parts
@@ -116,16 +119,17 @@ impl<M: Default, C: Copy> Before<M, C> {
 
 impl<M: Default, C: Default + Copy> Before<M, C> {
     /// Points that held the part, still do, and were not chosen again: where more than four hold it, the choice would go round and
-    /// round, and the part would tremble.
+    /// round, and the part would tremble. Each is measured anew: what it lay on may have ended.
     fn keep(
         &mut self,
-        parts: [u32; 2],
+        place: &Place<'_>,
         pos12: &Pose,
         limit: Real,
         taken: &mut Vec<u32>,
         manifolds: &mut Vec<ContactManifold<M, C>>,
         keys: &mut Vec<[u32; 4]>,
     ) {
+        let parts = [place.p1.index, place.p2.index];
         let mut room = KEPT;
         for (old, key) in self.manifolds.iter().zip(&self.keys) {
             let same = old.local_n1.dot(-(pos12.rotation * old.local_n2)) > SAME as Real;
@@ -140,7 +144,8 @@ impl<M: Default, C: Default + Copy> Before<M, C> {
                 let way = on2 - point.local_p1;
                 let dist = way.dot(old.local_n1);
                 let aside = way - old.local_n1 * dist;
-                if room > 0 && dist <= limit && aside.length() <= limit && !taken.contains(&id) {
+                let near = dist <= limit && aside.length() <= limit;
+                if room > 0 && near && !taken.contains(&id) && place.confirms(id, point, dist, old.local_n1) {
                     let local_p1 = point.local_p1 + aside;
                     kept.points.push(TrackedContact { local_p1, dist, ..*point });
                     taken.push(id);
@@ -243,7 +248,7 @@ where
                     space.taken.extend(found.points.iter().map(|p| p.id));
                     if tier == 0 {
                         let limit = NEAR as Real * prediction;
-                        before.keep(parts, pos12, limit, &mut space.taken, manifolds, &mut space.keys);
+                        before.keep(&place, pos12, limit, &mut space.taken, manifolds, &mut space.keys);
                     }
                     tier = 1;
                     if pair.contacts().list.len() > MANY {
@@ -278,6 +283,35 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// Whether a point of a shell is where, and is pushed as, its old manifold says: `dist` along `normal`, the first shape's frame.
+    fn confirms<C>(&self, id: u32, point: &TrackedContact<C>, dist: Real, normal: Vector) -> bool {
+        let (p1, p2) = (self.p1, self.p2);
+        // The point of one, in the frame of the other; which way that one pushes.
+        let (other, at, away) = if id >> 31 == 1 {
+            let at = self.from.inverse().point(p1.from.inverse().point(point.local_p1.as_dvec3()));
+            (&p2.collider, at, -1.0)
+        } else {
+            let at = self.from.point(p2.from.inverse().point(point.local_p2.as_dvec3()));
+            (&p1.collider, at, 1.0)
+        };
+        let sample = match other {
+            Collider::Shape(shape) => shape.field().sample(at),
+            Collider::Solid(solid) => solid.sample(at),
+        };
+        let direction = if id >> 31 == 1 { self.from.vector(sample.gradient) } else { sample.gradient };
+        let push = p1.from.vector(direction).normalize_or_zero() * away;
+        (sample.distance - f64::from(dist)).abs() <= SHIFT * self.spacing() && push.dot(normal.as_dvec3()) > SAME
+    }
+
+    /// Of the finer points [m].
+    fn spacing(&self) -> f64 {
+        let of = |c: &Collider| match c {
+            Collider::Shape(shape) => shape.tree().shell_report().spacing,
+            Collider::Solid(_) => f64::INFINITY,
+        };
+        of(&self.p1.collider).min(of(&self.p2.collider))
+    }
+
     /// A manifold in the frames of the whole shapes, with what the solver knew about its points.
     fn manifold<M: Default, C: Default + Copy>(
         &self,
