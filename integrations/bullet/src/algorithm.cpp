@@ -1,0 +1,234 @@
+#include "algorithm.h"
+
+#include "error.h"
+
+#include <Bullet3Common/b3Logging.h>
+#include <BulletCollision/CollisionDispatch/btCollisionDispatcher.h>
+#include <BulletCollision/CollisionDispatch/btCollisionObjectWrapper.h>
+#include <BulletDynamics/Dynamics/btRigidBody.h>
+#include <palpate.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <typeinfo>
+
+namespace palpate
+{
+namespace
+{
+/// Share of the smaller body's radius that is reported beyond the approach of a step, unless the options say otherwise [1]: Bullet's own.
+const double THRESHOLD = 0.02;
+/// Points and balls a microsecond is thought to be enough for, before the first step has shown it.
+const double POINTS_PER_MICRO = 50;
+/// Fewest points a budget of time may shrink to.
+const double LEAST_BUDGET = 64;
+
+/// The relative pose of two frames, in double precision.
+palp_pose relative(const btTransform& w_from_a, const btTransform& w_from_b)
+{
+	const btMatrix3x3 &a = w_from_a.getBasis(), &b = w_from_b.getBasis();
+	double m[3][3], t[3];
+	for (int r = 0; r < 3; r++)
+	{
+		t[r] = 0;
+		for (int k = 0; k < 3; k++)
+			t[r] += double(a[k][r]) * (double(w_from_b.getOrigin()[k]) - double(w_from_a.getOrigin()[k]));
+		for (int c = 0; c < 3; c++)
+		{
+			m[r][c] = 0;
+			for (int k = 0; k < 3; k++)
+				m[r][c] += double(a[k][r]) * double(b[k][c]);
+		}
+	}
+	// Shepperd: the largest of w, x, y, z first.
+	double q[4];
+	const double trace = m[0][0] + m[1][1] + m[2][2];
+	if (trace > 0)
+	{
+		const double s = std::sqrt(trace + 1) * 2;
+		q[3] = s / 4;
+		q[0] = (m[2][1] - m[1][2]) / s;
+		q[1] = (m[0][2] - m[2][0]) / s;
+		q[2] = (m[1][0] - m[0][1]) / s;
+	}
+	else
+	{
+		int i = m[1][1] > m[0][0] ? 1 : 0;
+		if (m[2][2] > m[i][i])
+			i = 2;
+		const int j = (i + 1) % 3, k = (i + 2) % 3;
+		const double s = std::sqrt(std::max(0.0, 1 + m[i][i] - m[j][j] - m[k][k])) * 2;
+		q[i] = s / 4;
+		q[3] = (m[k][j] - m[j][k]) / s;
+		q[j] = (m[j][i] + m[i][j]) / s;
+		q[k] = (m[k][i] + m[i][k]) / s;
+	}
+	palp_pose pose;
+	std::copy(q, q + 4, pose.rotation);
+	std::copy(t, t + 3, pose.translation);
+	return pose;
+}
+
+/// Why two sides cannot collide; empty if they can.
+std::string trouble(const Side& a, const Side& b)
+{
+	if (!a.trouble.empty())
+		return a.trouble;
+	if (!b.trouble.empty())
+		return b.trouble;
+	if ((a.ours && a.points && b.field) || (b.ours && b.points && a.field))
+		return "";
+	if (!a.field && !b.field)
+		return "two shapes that give points only (palpate::Pointshell) do not collide: one of them needs a field; use palpate::Mixed";
+	return "two shapes that give a field only do not collide: one of them needs points; use palpate::Mixed";
+}
+}  // namespace
+
+btCollisionAlgorithm* VoxPtsCollisionAlgorithm::CreateFunc::CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo& info,
+																					 const btCollisionObjectWrapper* body0,
+																					 const btCollisionObjectWrapper* body1)
+{
+	void* memory = info.m_dispatcher1->allocateCollisionAlgorithm(sizeof(VoxPtsCollisionAlgorithm));
+	return new (memory) VoxPtsCollisionAlgorithm(info, body0, body1, options);
+}
+
+VoxPtsCollisionAlgorithm::VoxPtsCollisionAlgorithm(const btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
+												   const btCollisionObjectWrapper* body1, std::shared_ptr<const Options> options)
+	: btActivatingCollisionAlgorithm(info, body0, body1), m_default(std::move(options)), m_options(m_default)
+{
+	palp_pair pair = {0};
+	palp_error error;
+	if (palp_pair_create(&pair, &error) != PALP_OK)
+		fail(error.message);
+	m_pair = pair.id;
+}
+
+VoxPtsCollisionAlgorithm::~VoxPtsCollisionAlgorithm()
+{
+	clear();
+	palp_pair_free(palp_pair{m_pair}, nullptr);
+}
+
+void VoxPtsCollisionAlgorithm::clear()
+{
+	for (Slot& slot : m_slots)
+		m_dispatcher->releaseManifold(slot.manifold);
+	m_slots.clear();
+}
+
+void VoxPtsCollisionAlgorithm::getAllContactManifolds(btManifoldArray& manifolds)
+{
+	for (Slot& slot : m_slots)
+		manifolds.push_back(slot.manifold);
+}
+
+bool VoxPtsCollisionAlgorithm::ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1)
+{
+	const btCollisionShape* shapes[2] = {body0->getCollisionShape(), body1->getCollisionShape()};
+	const Print prints[2] = {printOf(*shapes[0]), printOf(*shapes[1])};
+	if (m_sides[0].print == prints[0] && m_sides[1].print == prints[1])
+		return m_usable;
+	for (int i = 0; i < 2; i++)
+		m_sides[i] = sideOf(*shapes[i], *m_default);
+	m_options = m_sides[0].options ? m_sides[0].options : m_sides[1].options ? m_sides[1].options : m_default;
+	const Side &a = m_sides[0], &b = m_sides[1];
+	const std::string why = trouble(a, b);
+	m_usable = why.empty();
+	if (!m_usable)
+	{
+		fail(why);
+		b3Warning("palpate: %s\n", why.c_str());
+		clear();
+		return false;
+	}
+	const bool by_a = a.ours && a.points && b.field, by_b = b.ours && b.points && a.field;
+	m_roles = by_a && by_b ? PALP_FEWER : by_a ? PALP_POINTS_OF_A : PALP_POINTS_OF_B;
+	m_both = m_options->both && a.points && a.field && b.points && b.field;
+	return true;
+}
+
+double VoxPtsCollisionAlgorithm::margin(const btCollisionObject* body0, const btCollisionObject* body1, double step) const
+{
+	double threshold = m_options->threshold;
+	if (!(threshold > 0))
+	{
+		const btScalar r0 = m_sides[0].radius, r1 = m_sides[1].radius;
+		const btScalar radius = r0 > 0 && r1 > 0 ? std::min(r0, r1) : std::max(r0, r1);
+		threshold = std::min(double(gContactBreakingThreshold), THRESHOLD * radius);
+	}
+	btVector3 approach(0, 0, 0);
+	double turning = 0;
+	const btCollisionObject* bodies[2] = {body0, body1};
+	for (int i = 0; i < 2; i++)
+		if (const btRigidBody* body = btRigidBody::upcast(bodies[i]))
+		{
+			const btVector3 velocity = body->getLinearVelocity() + body->getTotalForce() * (body->getInvMass() * btScalar(step));
+			approach += velocity * btScalar(i == 0 ? 1 : -1);
+			turning += double(body->getAngularVelocity().length()) * m_sides[i].reach;
+		}
+	const double way = (approach.length() + turning) * step;
+	return threshold + (std::isfinite(way) ? way : 0);
+}
+
+void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1,
+												const btDispatcherInfo& info, btManifoldResult* result)
+{
+	if (!ready(body0, body1))
+		return;
+	const double step = info.m_timeStep;
+	const btTransform w_from_a = body0->getWorldTransform() * m_sides[0].body_from_data;
+	const btTransform w_from_b = body1->getWorldTransform() * m_sides[1].body_from_data;
+	const palp_pose a_from_b = relative(w_from_a, w_from_b);
+	// Someone who only asks (contactTest, contactPairTest) has a result of their own kind.
+	const bool asked = typeid(*result) != typeid(btManifoldResult);
+
+	palp_manifold_params params;
+	std::memset(&params, 0, sizeof(params));
+	params.margin = asked ? double(result->m_closestPointDistanceThreshold) : margin(body0->getCollisionObject(), body1->getCollisionObject(), step);
+	params.choice = int(m_options->choice);
+	params.count = std::uint32_t(std::max(1, m_options->count));
+	params.roles = m_roles;
+	params.both = m_both;
+	params.budget = m_options->budget_points;
+	const double micros = m_options->budget_micros;
+	if (micros > 0)
+	{
+		if (!(m_budget > 0))
+			m_budget = micros * POINTS_PER_MICRO;
+		params.budget = std::size_t(m_budget);
+	}
+	const auto begin = std::chrono::steady_clock::now();
+	palp_manifolds found;
+	palp_error error;
+	const int status = palp_pair_update(palp_pair{m_pair}, palp_collider{m_sides[0].collider}, palp_collider{m_sides[1].collider}, &a_from_b,
+										&params, &found, &error);
+	if (status != PALP_OK)
+	{
+		fail(error.message);
+		clear();
+		return;
+	}
+	if (micros > 0)
+	{
+		// The next step may test as many as this one's pace allows.
+		const double taken = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+		if (taken > micros || found.cut_short)
+			m_budget = std::max(LEAST_BUDGET, m_budget * std::min(2.0, std::max(0.25, micros / std::max(taken, 0.1))));
+	}
+
+	if (asked)
+	{
+		for (std::size_t i = 0; i < found.point_count; i++)
+		{
+			const palp_manifold_point& p = found.points[i];
+			const btVector3 normal = w_from_a.getBasis() * btVector3(btScalar(p.normal[0]), btScalar(p.normal[1]), btScalar(p.normal[2]));
+			const btVector3 on_b = w_from_b * btVector3(btScalar(p.point_b[0]), btScalar(p.point_b[1]), btScalar(p.point_b[2]));
+			result->addContactPoint(-normal, on_b, btScalar(p.distance));
+		}
+		return;
+	}
+	write(found, body0, body1, step);
+}
+}  // namespace palpate

@@ -1,0 +1,68 @@
+// VoxPtsCollisionAlgorithm: a pair of bodies, of which one at least is ours.
+#pragma once
+
+#include "bounce.h"
+#include "solid.h"
+
+#include <BulletCollision/CollisionDispatch/btActivatingCollisionAlgorithm.h>
+#include <BulletCollision/CollisionDispatch/btCollisionCreateFunc.h>
+#include <BulletCollision/CollisionDispatch/btManifoldResult.h>
+
+#include <memory>
+#include <vector>
+
+struct palp_manifolds;
+struct palp_manifold_point;
+
+namespace palpate
+{
+class VoxPtsCollisionAlgorithm : public btActivatingCollisionAlgorithm
+{
+public:
+	VoxPtsCollisionAlgorithm(const btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
+							 const btCollisionObjectWrapper* body1, std::shared_ptr<const Options> options);
+	~VoxPtsCollisionAlgorithm() override;
+
+	void processCollision(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, const btDispatcherInfo& info,
+						  btManifoldResult* result) override;
+	/// 1: no time of impact is computed; contacts are reported before touch instead.
+	btScalar calculateTimeOfImpact(btCollisionObject*, btCollisionObject*, const btDispatcherInfo&, btManifoldResult*) override { return 1; }
+	void getAllContactManifolds(btManifoldArray& manifolds) override;
+
+	struct CreateFunc : btCollisionAlgorithmCreateFunc
+	{
+		explicit CreateFunc(std::shared_ptr<const Options> options) : options(std::move(options)) {}
+		btCollisionAlgorithm* CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
+													   const btCollisionObjectWrapper* body1) override;
+		const std::shared_ptr<const Options> options;
+	};
+
+private:
+	/// A manifold of Bullet for one of the engine's.
+	struct Slot
+	{
+		std::uint32_t key;
+		btPersistentManifold* manifold;
+		std::uint32_t ids[MANIFOLD_CACHE_SIZE];
+	};
+
+	/// Whether the two sides can collide; makes them when a shape has changed.
+	bool ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1);
+	/// How far the bodies can approach in a step, and what is reported besides [m].
+	double margin(const btCollisionObject* body0, const btCollisionObject* body1, double step) const;
+	void write(const palp_manifolds& found, const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, double step);
+	void fill(Slot& slot, const palp_manifold_point* points, std::uint32_t count, const btCollisionObjectWrapper* body0,
+			  const btCollisionObjectWrapper* body1, double step);
+	void clear();
+
+	std::shared_ptr<const Options> m_default, m_options;
+	Side m_sides[2];
+	bool m_usable = false;
+	int m_roles = 0;
+	bool m_both = false;
+	std::uint64_t m_pair = 0;
+	std::vector<Slot> m_slots, m_next;
+	Bounce m_bounce;
+	double m_budget = 0;  // points that the time was enough for
+};
+}  // namespace palpate
