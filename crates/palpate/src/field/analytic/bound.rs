@@ -1,6 +1,6 @@
 //! What is certain about a shape: bounds of its distance, its box, and the rounding of both.
 
-use super::Analytic;
+use super::{Analytic, rounded};
 use crate::math::Aabb;
 use glam::{DQuat, DVec3};
 
@@ -15,7 +15,17 @@ const WALK_STEPS: usize = 16;
 impl Analytic {
     /// How far rounding can move the distance at `p` [m].
     pub(super) fn rounding(&self, p: DVec3) -> f64 {
-        ROUNDING * (p.abs().max_element() + self.magnitude())
+        ROUNDING * (p.abs().max_element() + self.magnitude()) + self.slack()
+    }
+
+    /// How far what was given is from what is measured [m].
+    fn slack(&self) -> f64 {
+        match self {
+            Self::Hull(hull) => hull.slack(),
+            Self::Union(shapes) => shapes.iter().map(Self::slack).fold(0.0, f64::max),
+            Self::Rounded { shape, .. } | Self::Transform { shape, .. } => shape.slack(),
+            _ => 0.0,
+        }
     }
 
     /// Largest coordinate or size that enters the distance [m].
@@ -26,6 +36,10 @@ impl Analytic {
             Self::Capsule { a, b, radius } => a.abs().max(b.abs()).max_element() + radius,
             Self::Torus { major, minor } => major + minor,
             Self::HalfSpace { offset, .. } => offset.abs(),
+            Self::Cylinder { a, b, radius } => a.abs().max(b.abs()).max_element() + radius,
+            Self::Cone { base, apex, radius } => base.abs().max(apex.abs()).max_element() + radius,
+            Self::Hull(ref hull) => hull.aabb().min.abs().max(hull.aabb().max.abs()).max_element(),
+            Self::Rounded { ref shape, radius } => shape.magnitude() + radius,
             Self::Union(ref shapes) => shapes.iter().map(Self::magnitude).fold(0.0, f64::max),
             Self::Transform { translation, ref shape, .. } => {
                 2.0 * translation.abs().max_element() + shape.magnitude()
@@ -51,6 +65,7 @@ impl Analytic {
             Self::Transform { rotation, translation, ref shape } => {
                 shape.bounds_at(rotation.inverse() * (p - translation))
             }
+            Self::Rounded { ref shape, radius } => rounded::bounds(shape, radius, p),
             _ => {
                 let d = self.sample_at(p).distance;
                 (d, d)
@@ -72,9 +87,7 @@ impl Analytic {
             }
             Self::Capsule { a, b, radius } => Aabb::of_points([place(a), place(b)]).padded(radius),
             Self::Torus { major, minor } => {
-                // Along e a circle with axis n reaches major * sqrt(1 - (n·e)²).
-                let n = rotation * DVec3::Z;
-                let reach = major * (DVec3::ONE - n * n).max(DVec3::ZERO).map(f64::sqrt) + minor;
+                let reach = major * disc(rotation * DVec3::Z) + minor;
                 Aabb { min: translation - reach, max: translation + reach }
             }
             Self::HalfSpace { normal, offset } => {
@@ -90,6 +103,17 @@ impl Analytic {
                 }
                 all
             }
+            Self::Cylinder { a, b, radius } => {
+                let reach = radius * disc(rotation * (b - a).normalize_or_zero());
+                let ends = Aabb::of_points([place(a), place(b)]);
+                Aabb { min: ends.min - reach, max: ends.max + reach }
+            }
+            Self::Cone { base, apex, radius } => {
+                let reach = radius * disc(rotation * (apex - base).normalize_or_zero());
+                Aabb { min: place(base) - reach, max: place(base) + reach }.grow(place(apex))
+            }
+            Self::Hull(ref hull) => Aabb::of_points(hull.positions().iter().map(|p| place(*p))),
+            Self::Rounded { ref shape, radius } => shape.aabb_under(rotation, translation).padded(radius),
             Self::Union(ref shapes) => {
                 shapes.iter().fold(Aabb::EMPTY, |all, s| all.union(s.aabb_under(rotation, translation)))
             }
@@ -112,10 +136,15 @@ impl Analytic {
         match self {
             Self::HalfSpace { .. } => false,
             Self::Union(shapes) => shapes.iter().all(Self::is_bounded),
-            Self::Transform { shape, .. } => shape.is_bounded(),
+            Self::Rounded { shape, .. } | Self::Transform { shape, .. } => shape.is_bounded(),
             _ => true,
         }
     }
+}
+
+/// How far the unit circle around the unit axis `n` reaches along each axis: √(1 − n²), without the cancellation.
+fn disc(n: DVec3) -> DVec3 {
+    DVec3::new(n.y.hypot(n.z), n.z.hypot(n.x), n.x.hypot(n.y))
 }
 
 /// A point that no shape covers, found by leaving the deepest shape through its nearest surface point, again and

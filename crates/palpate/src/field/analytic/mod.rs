@@ -1,18 +1,26 @@
 //! Shapes given by formula: exact referees for built fields and exact primitives in queries.
 
 mod bound;
+mod hull;
+mod revolved;
+mod rounded;
 mod sample;
 #[cfg(test)]
+mod solid_tests;
+#[cfg(test)]
 mod tests;
+
+pub use hull::{Hull, Plane};
 
 use super::source::{Sample, Source};
 use crate::math::Aabb;
 use glam::{DQuat, DVec3};
+use std::sync::Arc;
 
 /// A solid given by formula, in its own frame [m].
 ///
 /// The distance of every primitive, and of a primitive under [`Analytic::Transform`], is exact inside and
-/// outside up to rounding. A [`Analytic::Union`] is exact outside and has the right sign everywhere; inside, its
+/// outside up to rounding; that of a [`Analytic::Hull`] up to [`Hull::slack`]. A [`Analytic::Union`] is exact outside and has the right sign everywhere; inside, its
 /// `distance` is an upper bound (the depth is not overestimated) and [`Source::bounds`] gives both sides.
 ///
 /// Invariants, held by the constructors (other crates cannot write the variants): every number finite, every
@@ -60,6 +68,37 @@ pub enum Analytic {
         normal: DVec3,
         /// Height of the plane above the origin along `normal` [m].
         offset: f64,
+    },
+    /// A cylinder with flat ends; see [`Analytic::cylinder`].
+    #[non_exhaustive]
+    Cylinder {
+        /// Middle of one end [m].
+        a: DVec3,
+        /// Middle of the other end, not the same [m].
+        b: DVec3,
+        /// Radius [m].
+        radius: f64,
+    },
+    /// A cone with a flat base; see [`Analytic::cone`].
+    #[non_exhaustive]
+    Cone {
+        /// Middle of the base [m].
+        base: DVec3,
+        /// The tip, not in the base's middle [m].
+        apex: DVec3,
+        /// Radius of the base [m].
+        radius: f64,
+    },
+    /// A convex polyhedron; see [`Analytic::hull`]. Clones share it.
+    #[non_exhaustive]
+    Hull(Arc<Hull>),
+    /// All points within `radius` of a box, cylinder, cone, hull or thick ring; see [`Analytic::rounded`].
+    #[non_exhaustive]
+    Rounded {
+        /// What is rounded.
+        shape: Box<Analytic>,
+        /// How far it reaches around the shape [m].
+        radius: f64,
     },
     /// All points of any of the shapes; see [`Analytic::union`].
     #[non_exhaustive]
@@ -121,6 +160,53 @@ pub enum ShapeError {
     /// A union of no shapes has no surface.
     #[error("union: needs at least one shape")]
     EmptyUnion,
+    /// A triangle of a hull uses a vertex there is not.
+    #[error("hull: triangle {triangle} uses vertex {vertex} but there are {count} vertices")]
+    NoSuchVertex {
+        /// Which triangle.
+        triangle: usize,
+        /// The vertex it asks for.
+        vertex: u32,
+        /// How many there are.
+        count: usize,
+    },
+    /// A hull has more triangles than its checks and distances can afford.
+    #[error(
+        "hull: {count} triangles, but at most {most} are allowed; simplify it, or build a field from the mesh"
+    )]
+    TooManyFaces {
+        /// How many were given.
+        count: usize,
+        /// How many may be.
+        most: usize,
+    },
+    /// A side of a triangle of a hull has no neighbour, or more than one, or one that faces the other way.
+    #[error(
+        "hull: triangle {triangle} has a side without exactly one neighbour that faces the same way; close the hull"
+    )]
+    NotClosed {
+        /// Which triangle.
+        triangle: usize,
+    },
+    /// The triangles of a hull are clockwise from outside.
+    #[error("hull: the triangles face inward; swap two corners of each")]
+    InsideOut,
+    /// A hull has no volume to speak of.
+    #[error("hull: its volume is {volume} m³, nothing compared with its extent; give it a thickness")]
+    Flat {
+        /// What the triangles enclose [m³].
+        volume: f64,
+    },
+    /// A vertex of a hull lies above one of its faces.
+    #[error("hull: the vertex {vertex} lies {above} m above triangle {triangle}; make the hull convex")]
+    NotConvex {
+        /// Where the vertex is [m].
+        vertex: DVec3,
+        /// Which triangle.
+        triangle: usize,
+        /// How far the vertex is above it [m].
+        above: f64,
+    },
 }
 
 impl Analytic {

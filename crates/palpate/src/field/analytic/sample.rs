@@ -4,7 +4,7 @@
 //! Differs: gradients are exactly zero, not arbitrary, where the closest point is not unique.
 
 use super::super::source::Sample;
-use super::Analytic;
+use super::{Analytic, revolved, rounded};
 use glam::{DVec2, DVec3};
 
 impl Analytic {
@@ -18,6 +18,10 @@ impl Analytic {
             Self::HalfSpace { normal, offset } => {
                 Sample { distance: normal.dot(p) - offset, gradient: normal }
             }
+            Self::Cylinder { a, b, radius } => revolved::cylinder(a, b, radius, p).0,
+            Self::Cone { base, apex, radius } => revolved::cone(base, apex, radius, p).0,
+            Self::Hull(ref hull) => hull.at(p).0,
+            Self::Rounded { ref shape, radius } => rounded::sample(shape, radius, p),
             Self::Union(ref shapes) => {
                 let none = Sample { distance: f64::INFINITY, gradient: DVec3::ZERO };
                 shapes.iter().map(|s| s.sample_at(p)).fold(none, nearer)
@@ -29,7 +33,7 @@ impl Analytic {
         }
     }
 
-    /// The closest surface point to a finite point; `None` where a union does not know it.
+    /// The closest surface point to a finite point; `None` where a union or a rounded ring does not know it.
     pub(super) fn closest_at(&self, p: DVec3) -> Option<DVec3> {
         match *self {
             Self::Sphere { centre, radius } => Some(centre + radius * direction_or(p - centre, DVec3::X)),
@@ -49,6 +53,10 @@ impl Analytic {
                 Some(foot + minor * direction_or(p - foot, DVec3::Z))
             }
             Self::HalfSpace { normal, offset } => Some(p - (normal.dot(p) - offset) * normal),
+            Self::Cylinder { a, b, radius } => Some(revolved::cylinder(a, b, radius, p).1),
+            Self::Cone { base, apex, radius } => Some(revolved::cone(base, apex, radius, p).1),
+            Self::Hull(ref hull) => Some(hull.at(p).1),
+            Self::Rounded { ref shape, radius } => rounded::closest(shape, radius, p),
             Self::Union(ref shapes) => {
                 let deepest = shapes
                     .iter()
