@@ -3,7 +3,7 @@
 use crate::engine::{self, Model, ModelMesh, Options, Source, Voxels};
 use anyhow::{Context, Result, bail};
 use glam::DVec3;
-use palpate::asset::{Asset, AssetContents, cache_key};
+use palpate::asset::{Asset, AssetContents, source_key};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
@@ -12,13 +12,7 @@ use std::sync::OnceLock;
 /// Identifies a build: the same source bytes and parameters give the same key. 0, which is never reused, where the
 /// source has parts in other files, which the key could not see.
 pub(crate) fn key(source: &Source, options: &Options) -> u128 {
-    let extension = source.extension();
-    if extension == "gltf" {
-        return 0;
-    }
-    let version = env!("CARGO_PKG_VERSION");
-    let recipe = format!("palpate {version} {extension} scale {:?} {}", source.scale, options.recipe());
-    cache_key(&source.bytes, &recipe)
+    source_key(&source.bytes, &source.extension(), source.scale, &options.recipe())
 }
 
 /// Writes a model with its key to `path`, in place: `path` is a temporary that is moved when done.

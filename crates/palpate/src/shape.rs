@@ -55,6 +55,35 @@ impl Default for ShapeParams {
     }
 }
 
+/// How fine a field is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// Edge of a voxel [m].
+    Voxel(f64),
+    /// Cells along the largest extent of the mesh, three of padding on each side included; at least 8.
+    Resolution(u32),
+}
+
+impl Size {
+    /// Cells of padding that a resolution counts on both sides together.
+    pub const PADDING: u32 = 6;
+
+    /// The edge of a voxel for a mesh in this box [m].
+    ///
+    /// # Errors
+    /// When a resolution leaves fewer than two cells for the mesh, or the box has no extent. A voxel is not checked: a build does.
+    pub fn voxel(self, aabb: Aabb) -> Result<f64, ShapeError> {
+        match self {
+            Self::Voxel(voxel) => Ok(voxel),
+            Self::Resolution(n) if n <= Self::PADDING + 1 => Err(ShapeError::BadResolution { resolution: n }),
+            Self::Resolution(n) => {
+                let voxel = aabb.extent().max_element() / f64::from(n - Self::PADDING);
+                if voxel > 0.0 && voxel.is_finite() { Ok(voxel) } else { Err(ShapeError::NoExtent) }
+            }
+        }
+    }
+}
+
 /// Why a shape could not be built.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
@@ -65,6 +94,15 @@ pub enum ShapeError {
     /// The points.
     #[error(transparent)]
     Shell(#[from] ShellError),
+    /// A resolution leaves no cells for the mesh.
+    #[error("a resolution of {resolution} leaves no cells for the mesh; use at least {}", Size::PADDING + 2)]
+    BadResolution {
+        /// The one given.
+        resolution: u32,
+    },
+    /// The box of the mesh is a point.
+    #[error("the mesh has no extent; give the size of a voxel instead of a resolution")]
+    NoExtent,
 }
 
 impl Shape {

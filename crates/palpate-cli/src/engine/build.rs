@@ -6,15 +6,12 @@ use anyhow::{Result, bail};
 use palpate::field::{self, FieldParams};
 use palpate::math::Aabb;
 use palpate::progress::Progress;
-use palpate::shape::{SPACING, ShapeParams};
+use palpate::shape::{self, SPACING, ShapeError, ShapeParams};
 use palpate::shell::{ShellError, ShellParams};
 use palpate::tree::TreeParams;
 use palpate::voxmap::VoxmapParams;
 use palpate::{Field, Mesh, Shell, Tree, Voxmap};
 use palpate_view::units;
-
-/// Cells of padding that `--resolution` counts on both sides together.
-const RESOLUTION_PADDING: u32 = 6;
 
 /// The voxel size that `options` ask for [m].
 ///
@@ -23,16 +20,18 @@ const RESOLUTION_PADDING: u32 = 6;
 pub(crate) fn voxel_size(options: &Options, aabb: Aabb) -> Result<f64> {
     match options.size {
         Size::Voxel(voxel) => Ok(voxel),
-        Size::Resolution(n) if n <= RESOLUTION_PADDING + 1 => {
-            bail!("--resolution {n} leaves no cells for the mesh; use at least {}", RESOLUTION_PADDING + 2)
-        }
-        Size::Resolution(n) => {
-            let voxel = aabb.extent().max_element() / f64::from(n - RESOLUTION_PADDING);
-            if !(voxel > 0.0 && voxel.is_finite()) {
-                bail!("the mesh has no extent (its box is {:?} to {:?}); give --voxel", aabb.min, aabb.max);
+        Size::Resolution(n) => match shape::Size::Resolution(n).voxel(aabb) {
+            Ok(voxel) => Ok(voxel),
+            Err(ShapeError::BadResolution { .. }) => {
+                bail!(
+                    "--resolution {n} leaves no cells for the mesh; use at least {}",
+                    shape::Size::PADDING + 2
+                )
             }
-            Ok(voxel)
-        }
+            Err(_) => {
+                bail!("the mesh has no extent (its box is {:?} to {:?}); give --voxel", aabb.min, aabb.max)
+            }
+        },
     }
 }
 

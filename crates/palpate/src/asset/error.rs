@@ -55,6 +55,20 @@ pub enum AssetError {
         /// What is wrong there.
         problem: String,
     },
+    /// The file is sound but lacks a part of a shape.
+    #[error("{} holds no {what}; build it again with `palpate build`", .file.display())]
+    Missing {
+        /// Which file.
+        file: PathBuf,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// The mesh a shape is to be built from.
+    #[error(transparent)]
+    Mesh(#[from] crate::mesh::MeshError),
+    /// The shape could not be built.
+    #[error(transparent)]
+    Shape(#[from] crate::shape::ShapeError),
     /// The machine stores numbers the other way round.
     #[error(
         "this machine is big-endian; .palp files are little-endian and read in place, so they cannot be used here"

@@ -22,6 +22,7 @@ mod error;
 mod layout;
 mod read;
 mod record;
+mod shape;
 mod shell;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ mod write;
 pub use error::AssetError;
 #[doc(hidden)]
 pub use layout::reseal;
+pub use shape::source_key;
 
 use crate::field::Field;
 use crate::mesh::{Mesh, MeshReport};

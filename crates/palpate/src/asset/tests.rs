@@ -395,3 +395,45 @@ fn fuzz_seeds_are_current() {
         }
     }
 }
+
+/// A shape comes back from its file as it was, is built once for the same source and parameters, and again for others.
+#[test]
+fn shapes_are_kept() {
+    use crate::progress::Silent;
+    use crate::shape::{Shape, ShapeParams, Size};
+    let folder = std::env::temp_dir().join(format!("palpate-kept-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (source, kept) = (folder.join("cube.obj"), folder.join("cube.palp"));
+    let raw = samples::cuboid(DVec3::new(0.02, 0.03, 0.01));
+    crate::mesh::write_obj(fs::File::create(&source).unwrap(), &raw.positions, &raw.triangles).unwrap();
+    let ask = |size, params: &ShapeParams| Shape::cached(&source, 1.0, size, params, &kept, &Silent).unwrap();
+    let usual = ShapeParams::default();
+
+    let (built, from_file) = ask(Size::Resolution(24), &usual);
+    assert!(!from_file);
+    let (read, from_file) = ask(Size::Resolution(24), &usual);
+    assert!(from_file);
+    assert_eq!(format!("{:?}", read.tree()), format!("{:?}", built.tree()));
+    assert_eq!(points_said(&built.tree().shell()), points_said(&read.tree().shell()));
+    let at = DVec3::new(0.001, 0.002, 0.003);
+    assert_eq!(read.field().sample(at), built.field().sample(at));
+
+    // Threads do not decide the result; spacing, size and the source do.
+    let mut threads = usual.clone();
+    (threads.field.threads, threads.tree.threads) = (2, 1);
+    assert!(ask(Size::Resolution(24), &threads).1);
+    assert!(!ask(Size::Resolution(24), &ShapeParams { spacing: Some(0.003), ..usual.clone() }).1);
+    assert!(!ask(Size::Voxel(0.002), &usual).1);
+    fs::write(&source, [fs::read(&source).unwrap(), b"# changed\n".to_vec()].concat()).unwrap();
+    assert!(!ask(Size::Voxel(0.002), &usual).1);
+
+    // A damaged file is replaced; a place that cannot be written, and the mesh itself, are refused.
+    fs::write(&kept, b"PALP").unwrap();
+    assert!(!ask(Size::Voxel(0.002), &usual).1);
+    assert!(ask(Size::Voxel(0.002), &usual).1);
+    let nowhere = Shape::cached(&source, 1.0, Size::Voxel(0.002), &usual, folder.join("no/x.palp"), &Silent);
+    assert!(matches!(nowhere, Err(AssetError::Write { .. })), "{nowhere:?}");
+    let itself = Shape::cached(&source, 1.0, Size::Voxel(0.002), &usual, &source, &Silent);
+    assert!(matches!(itself, Err(AssetError::Write { .. })), "{itself:?}");
+    fs::remove_dir_all(&folder).unwrap();
+}

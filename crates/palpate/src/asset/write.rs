@@ -159,7 +159,7 @@ pub(super) fn position(stored: [f32; 3], origin: DVec3) -> DVec3 {
 }
 
 /// A name in the folder of `path` that no other write of this machine uses.
-fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = path
         .file_name()

@@ -157,4 +157,9 @@ impl Query {
     pub fn last(&self) -> &Contacts {
         &self.contacts
     }
+
+    /// A's points in B's field, if the last query was [`Query::both`].
+    pub fn last_second(&self) -> &Contacts {
+        &self.second
+    }
 }

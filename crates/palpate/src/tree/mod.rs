@@ -9,7 +9,7 @@ mod cluster;
 mod facing;
 mod nearest;
 
-use crate::shell::ShellReport;
+use crate::shell::{Shell, ShellReport};
 use crate::simd::LANES;
 use glam::{DVec3, Vec3};
 
@@ -189,6 +189,24 @@ impl Tree {
             let c = DVec3::new(l.centre[0][0].into(), l.centre[1][0].into(), l.centre[2][0].into());
             c.length() + f64::from(l.radius[0])
         })
+    }
+
+    /// The shell the tree was built over, bit for bit.
+    pub fn shell(&self) -> Shell {
+        let mut place = vec![0; self.count];
+        for (i, s) in self.source[..self.count].iter().enumerate() {
+            if let Some(p) = place.get_mut(*s as usize) {
+                *p = i;
+            }
+        }
+        Shell {
+            origin: self.origin,
+            positions: place.iter().map(|i| self.local(*i)).collect(),
+            normals: place.iter().map(|i| self.normal(*i)).collect(),
+            areas: place.iter().map(|i| self.area[*i]).collect(),
+            triangles: place.iter().map(|i| self.triangle[*i]).collect(),
+            report: self.shell.clone(),
+        }
     }
 
     /// How dense the points are.
