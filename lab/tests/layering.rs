@@ -15,6 +15,7 @@ const TRUNK: &[&[&str]] = &[
     &["contact", "reduce"],
     &["shape"],
     &["query"],
+    &["manifold"],
     &["force"],
     &["world"],
 ];

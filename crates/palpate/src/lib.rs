@@ -34,6 +34,7 @@ pub mod asset;
 pub mod contact;
 pub mod field;
 pub mod force;
+pub mod manifold;
 pub mod math;
 pub mod mesh;
 pub mod par;

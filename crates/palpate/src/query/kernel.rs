@@ -48,9 +48,21 @@ impl<'a> Points<'a> {
         Some(Self { position: Columns::new([x, y, z])?, surface: Columns::new([u, v, w, area])?, ids })
     }
 
-    /// The indices of eight points from `at` on.
+    /// Where eight points from `at` on are.
     #[inline(always)]
-    fn ids<L: Lanes>(&self, at: u32) -> L::Ints {
+    pub(crate) fn position<L: Lanes>(&self, at: u32) -> [L; 3] {
+        self.position.eight(at)
+    }
+
+    /// Their outward normals and areas.
+    #[inline(always)]
+    pub(crate) fn surface<L: Lanes>(&self, at: u32) -> [L; 4] {
+        self.surface.eight(at)
+    }
+
+    /// Their indices.
+    #[inline(always)]
+    pub(crate) fn ids<L: Lanes>(&self, at: u32) -> L::Ints {
         match self.ids {
             None => L::int_add(L::ints(at as i32), L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7])),
             Some(ids) => {

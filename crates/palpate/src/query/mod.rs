@@ -9,6 +9,7 @@ mod clear;
 mod coherence;
 mod contacts;
 mod distance;
+mod formula;
 pub(crate) mod frame;
 mod impact;
 mod inner;
@@ -22,6 +23,7 @@ pub(crate) mod reach;
 mod refine;
 mod segment;
 mod shortest;
+pub(crate) mod solid;
 mod sweep;
 pub(crate) mod trail;
 pub(crate) mod walk;
@@ -114,6 +116,8 @@ pub struct Query {
     /// Without SIMD, for comparison: same bits.
     scalar: bool,
     parting: parting::Memory,
+    /// The solid of the last question about one, from the points' frame.
+    formula: formula::Formula,
     stats: Stats,
 }
 

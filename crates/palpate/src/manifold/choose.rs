@@ -1,0 +1,315 @@
+//! Which contacts become points of manifolds.
+//!
+//! Based on: sagardia14 2.4 and 3.2.
+//! Differs: contacts that are nearer to touching count more, and those that were chosen before are preferred, so that the choice
+//! does not change with every step.
+
+use super::POINTS;
+use crate::tree::Tree;
+use glam::{DVec3, Vec3};
+
+/// From this many candidates on, only one of each small patch of surface is looked at.
+const MANY: usize = 64;
+/// Largest number of such patches of a whole shape. Larger: slower. Smaller: corners of the contact are missed.
+const PATCHES: usize = 600;
+/// What a point that was chosen before is worth more [1]. Larger: stale choices. Smaller: they change with every step, and a
+/// solver begins anew.
+const LOYAL: f32 = 1.3;
+/// What the farthest candidate is worth, of what the nearest is [1].
+const FAR: f32 = 0.05;
+/// Contacts that are less than this part of the spread shallower than the deepest are as deep [1]. Larger: the deepest point is left
+/// out, and sinks. Smaller: noise decides which of many points is the deepest.
+const LEVEL: f32 = 0.03;
+/// Contacts whose directions differ less than this belong to one patch: cosine [1].
+const ALIKE: f32 = 0.85;
+/// Surfaces that touch face each other; below this they are back to back, and one went through the other [1].
+const BACK: f32 = -0.3;
+
+/// A contact that may be chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    /// In A's frame, relative to the chooser's origin [m].
+    pub(super) point: Vec3,
+    pub(super) distance: f32,
+    /// From A to B.
+    pub(super) normal: Vec3,
+    /// 1 where the surfaces face each other, −1 where they are back to back.
+    pub(super) facing: f32,
+    pub(super) id: u32,
+}
+
+/// Chooses; remembers what it chose.
+#[derive(Debug, Default)]
+pub(super) struct Chooser {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) origin: DVec3,
+    /// How much farther than the nearest a candidate can be [m].
+    pub(super) spread: f32,
+    /// Ids that were chosen in the last step, sorted; then those of this one.
+    before: Vec<u32>,
+    now: Vec<u32>,
+    /// Direction of the patch of each key in the last step; zero: none.
+    directions: Vec<Vec3>,
+    /// The patch each candidate belongs to.
+    group: Vec<u32>,
+    members: Vec<Candidate>,
+}
+
+type Emit<'a> = &'a mut dyn FnMut(usize, &[Candidate]);
+
+impl Chooser {
+    /// A new step.
+    pub(super) fn begin(&mut self) {
+        self.candidates.clear();
+    }
+
+    /// Adds candidates in the order of their ids, less `flag`; with a tree, only one of each patch of it where there are many.
+    pub(super) fn add(&mut self, found: impl Iterator<Item = Candidate>, tree: Option<&Tree>, flag: u32) {
+        let from = self.candidates.len();
+        self.candidates.extend(found);
+        let Some(tree) = tree.filter(|_| self.candidates.len() - from > MANY) else { return };
+        let Some(level) = tree.levels.iter().rfind(|l| l.len() <= PATCHES) else { return };
+        // Of points that are about as deep the outermost one is kept: corners hold a body, not its middle.
+        let found = &self.candidates[from..];
+        let middle = found.iter().map(|c| c.point).sum::<Vec3>() / found.len() as f32;
+        let tie = LEVEL * self.spread;
+        let better = |c: &Candidate, b: &Candidate| {
+            let deeper = b.distance - c.distance;
+            let outer = c.point.distance_squared(middle) > b.point.distance_squared(middle);
+            deeper > tie || (deeper >= -tie && outer)
+        };
+        // Sorted by index, so nodes come one after another.
+        let (mut kept, mut node, mut end) = (from, usize::MAX, 0);
+        let mut best = from;
+        for i in from..self.candidates.len() {
+            let c = self.candidates[i];
+            let id = c.id & !flag;
+            if node == usize::MAX || id >= end {
+                node = level.points.partition_point(|p| *p <= id).saturating_sub(1);
+                end = level.points.get(node + 1).copied().unwrap_or(u32::MAX);
+                (best, kept) = (kept, kept + 1);
+                self.candidates[best] = c;
+            } else if better(&c, &self.candidates[best]) {
+                let other = core::mem::replace(&mut self.candidates[best], c);
+                if self.before.binary_search(&other.id).is_ok() {
+                    self.candidates[kept] = other;
+                    kept += 1;
+                }
+            } else if self.before.binary_search(&c.id).is_ok() {
+                self.candidates[kept] = c;
+                kept += 1;
+            }
+        }
+        self.candidates.truncate(kept);
+    }
+
+    /// Leaves out those that are back to back, unless all are.
+    fn face(&mut self) {
+        if self.candidates.iter().any(|c| c.facing >= BACK) {
+            self.candidates.retain(|c| c.facing >= BACK);
+        }
+    }
+
+    /// One manifold of up to four.
+    pub(super) fn regular(&mut self, emit: Emit<'_>) -> usize {
+        self.face();
+        self.now.clear();
+        if !self.candidates.is_empty() {
+            let (four, n) = four(&self.candidates, &self.before, self.spread);
+            self.now.extend(four[..n].iter().map(|c| c.id));
+            emit(0, &four[..n]);
+        }
+        self.end();
+        1
+    }
+
+    /// The deepest of each node of a level, 1 being the root.
+    pub(super) fn segmented(&mut self, tree: &Tree, level: usize, emit: Emit<'_>) -> usize {
+        let last = tree.levels.len();
+        let Some(level) = tree.levels.get(level.clamp(1, last.max(1)) - 1) else { return 0 };
+        self.now.clear();
+        let (mut node, mut best): (usize, Option<Candidate>) = (0, None);
+        for c in &self.candidates {
+            // The flag of A's points is above every index.
+            let id = c.id & (u32::MAX >> 1);
+            let there = level.points.get(node + 1).is_some_and(|end| id < *end);
+            match &mut best {
+                Some(b) if there => {
+                    if c.distance < b.distance {
+                        *b = *c;
+                    }
+                }
+                _ => {
+                    if let Some(b) = best {
+                        emit(node, &[b]);
+                    }
+                    node = level.points.partition_point(|p| *p <= id).saturating_sub(1);
+                    best = Some(*c);
+                }
+            }
+        }
+        if let Some(b) = best {
+            emit(node, &[b]);
+        }
+        level.len()
+    }
+
+    /// Up to `most` manifolds of contacts that push in about the same direction, deepest first.
+    pub(super) fn patches(&mut self, most: usize, emit: Emit<'_>) -> usize {
+        const NONE: u32 = u32::MAX;
+        self.face();
+        self.now.clear();
+        self.directions.resize(most, Vec3::ZERO);
+        self.group.clear();
+        self.group.resize(self.candidates.len(), NONE);
+        let mut taken = 0;
+        let mut used = KeySet::default();
+        let mut patches: [(usize, u32); MOST] = [(0, 0); MOST];
+        let most = most.min(MOST);
+        while taken < most {
+            let free = |i: &usize| self.group[*i] == NONE;
+            let deepest = |a: usize, b: usize| {
+                if self.candidates[b].distance < self.candidates[a].distance { b } else { a }
+            };
+            let Some(seed) = (0..self.candidates.len()).filter(free).reduce(deepest) else { break };
+            // The patch of the last step that pushed most nearly so, so that it keeps its key.
+            let towards = self.candidates[seed].normal;
+            let key = used.like(&self.directions[..most], towards);
+            // Those that push alike, about their mean rather than about the deepest.
+            let mut mean = towards;
+            for _ in 0..2 {
+                let mut sum = Vec3::ZERO;
+                for (c, g) in self.candidates.iter().zip(&self.group) {
+                    if *g == NONE && c.normal.dot(mean) >= ALIKE {
+                        sum += c.normal;
+                    }
+                }
+                mean = sum.try_normalize().unwrap_or(towards);
+                if towards.dot(mean) < ALIKE {
+                    mean = towards;
+                    break;
+                }
+            }
+            self.group[seed] = taken as u32;
+            for (c, g) in self.candidates.iter().zip(&mut self.group) {
+                if *g == NONE && c.normal.dot(mean) >= ALIKE {
+                    *g = taken as u32;
+                }
+            }
+            patches[taken] = (key, taken as u32);
+            taken += 1;
+        }
+        let chosen = &mut patches[..taken];
+        chosen.sort_unstable();
+        let keys = chosen.iter().map(|p| p.0);
+        for key in 0..most {
+            if keys.clone().all(|k| k != key) {
+                self.directions[key] = Vec3::ZERO;
+            }
+        }
+        for (key, patch) in chosen.iter() {
+            self.members.clear();
+            let of_patch = self.candidates.iter().zip(&self.group).filter(|(_, g)| **g == *patch);
+            self.members.extend(of_patch.map(|(c, _)| *c));
+            let (four, n) = four(&self.members, &self.before, self.spread);
+            self.now.extend(four[..n].iter().map(|c| c.id));
+            self.directions[*key] = four[..n].iter().map(|c| c.normal).sum::<Vec3>().normalize_or_zero();
+            emit(*key, &four[..n]);
+        }
+        self.end();
+        most
+    }
+
+    /// Keeps what was chosen.
+    fn end(&mut self) {
+        self.now.sort_unstable();
+        core::mem::swap(&mut self.now, &mut self.before);
+    }
+}
+
+/// Most patches there can be.
+const MOST: usize = 128;
+
+/// Keys that are given away.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeySet(u128);
+
+impl KeySet {
+    /// Takes the free key whose direction is most like `towards`; else the first free one without a direction, else any.
+    fn like(&mut self, directions: &[Vec3], towards: Vec3) -> usize {
+        let mut best: Option<(f32, usize)> = None;
+        for (key, d) in directions.iter().enumerate() {
+            if self.0 >> key & 1 == 1 {
+                continue;
+            }
+            // Directions of none are worth nothing, but more than unlike ones.
+            let score = if *d == Vec3::ZERO { 0.0 } else { d.dot(towards) - ALIKE };
+            if best.is_none_or(|(b, _)| score > b) {
+                best = Some((score, key));
+            }
+        }
+        let key = best.map_or(0, |(_, key)| key);
+        self.0 |= 1 << key;
+        key
+    }
+}
+
+/// The deepest or one that is about as deep, the farthest from it, the one that makes the largest triangle with both, and the one
+/// that is farthest outside of that triangle; each weighed by how near to touching it is.
+fn four(candidates: &[Candidate], before: &[u32], spread: f32) -> ([Candidate; POINTS], usize) {
+    let none = Candidate { point: Vec3::ZERO, distance: 0.0, normal: Vec3::Z, facing: 1.0, id: 0 };
+    let (mut out, mut n) = ([none; POINTS], 0);
+    let low = candidates.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
+    let worth = |c: &Candidate| {
+        let far = if spread > 0.0 { ((c.distance - low.max(0.0)) / spread).clamp(0.0, 1.0) } else { 0.0 };
+        let loyal = if before.binary_search(&c.id).is_ok() { LOYAL } else { 1.0 };
+        (1.0 - (1.0 - FAR) * far) * loyal
+    };
+    while n < POINTS {
+        let score = |c: &Candidate| match out[..n] {
+            [] => low - c.distance,
+            [a] => a.point.distance(c.point) * worth(c),
+            [a, b] => (b.point - a.point).cross(c.point - a.point).length() * worth(c),
+            [a, b, d, ..] => outside(a.point, b.point, d.point, c.point) * worth(c),
+        };
+        let Some((gain, i)) = best(candidates, score) else { break };
+        // Nothing is gained by a point at the place of another, or on the line or in the triangle of the others.
+        if n > 0 && (gain <= 0.0 || gain.is_nan()) {
+            break;
+        }
+        out[n] = candidates[i];
+        n += 1;
+        if n == 2 {
+            // One as deep as the deepest, but farther out, leaves no gap on its side.
+            let deep = low + LEVEL * spread;
+            let from = out[1].point;
+            let score = |c: &Candidate| {
+                if c.distance <= deep { from.distance(c.point) * worth(c) } else { f32::NEG_INFINITY }
+            };
+            if let Some((_, i)) = best(candidates, score) {
+                out[0] = candidates[i];
+            }
+        }
+    }
+    (out, n)
+}
+
+/// The candidate with the highest score, the first of several, and the score.
+fn best(candidates: &[Candidate], score: impl Fn(&Candidate) -> f32) -> Option<(f32, usize)> {
+    let mut best: Option<(f32, usize)> = None;
+    for (i, c) in candidates.iter().enumerate() {
+        let s = score(c);
+        if best.is_none_or(|(b, _)| s > b) {
+            best = Some((s, i));
+        }
+    }
+    best
+}
+
+/// How much area a point adds to a triangle: that of the triangle with the side it is farthest beyond; negative inside.
+fn outside(a: Vec3, b: Vec3, c: Vec3, p: Vec3) -> f32 {
+    let normal = (b - a).cross(c - a);
+    let unit = normal.normalize_or_zero();
+    let beyond = |u: Vec3, v: Vec3| (p - u).cross(v - u).dot(unit);
+    beyond(a, b).max(beyond(b, c)).max(beyond(c, a))
+}

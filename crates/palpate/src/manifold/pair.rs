@@ -1,0 +1,239 @@
+//! The contacts of a pair, step after step, as manifolds.
+
+use super::choose::{Candidate, Chooser};
+use super::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, Manifolds, SPREAD};
+use crate::contact::Contacts;
+use crate::math::Pose;
+use crate::query::solid::Extent;
+use crate::query::{Budget, Query, QueryParams, Roles, Side};
+use crate::shape::Shape;
+use crate::tree::Tree;
+use glam::{DVec3, Vec3};
+
+/// Set in the ids of A's points.
+const OF_A: u32 = 1 << 31;
+
+/// The memory of one pair of colliders: keep it while they are near each other. Updates after the first few do not allocate.
+#[derive(Debug, Default)]
+pub struct Pair {
+    query: Query,
+    chooser: Chooser,
+    points: Vec<ManifoldPoint>,
+    manifolds: Vec<Manifold>,
+    /// Whether the last update found touching points: then the next one hardly ever has to look for the nearest.
+    touched: bool,
+}
+
+/// What a search for candidates came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Search {
+    cut_short: bool,
+    non_finite: bool,
+}
+
+/// A wish to stop.
+type Stop<'a, 'b> = Option<&'a mut (dyn FnMut() -> bool + 'b)>;
+
+impl Pair {
+    /// Memory for any pair.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The manifolds of two colliders in a relative pose.
+    ///
+    /// Found are the points within `margin`, and of these the ones not more than `spread` farther than the nearest, or than touching;
+    /// of these the choice is made. The result depends on the updates before only in which of nearly equal points are chosen. Two
+    /// solids, or a shape without points, have no contacts. A few microseconds for a part that rests on another.
+    pub fn update(
+        &mut self,
+        a: &Collider,
+        b: &Collider,
+        a_from_b: &Pose,
+        params: &ManifoldParams,
+    ) -> Manifolds<'_> {
+        self.run(a, b, a_from_b, params, None)
+    }
+
+    /// As [`Pair::update`], ending when `stop` says so: what was found until then is a picture of the whole contact, as coarse as
+    /// it has to be. Only for two shapes: solids take a few microseconds at most.
+    pub fn update_until(
+        &mut self,
+        a: &Collider,
+        b: &Collider,
+        a_from_b: &Pose,
+        params: &ManifoldParams,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Manifolds<'_> {
+        self.run(a, b, a_from_b, params, Some(stop))
+    }
+
+    /// The contacts the last update chose from, in A's frame: those of one direction.
+    pub fn contacts(&self) -> &Contacts {
+        self.query.last()
+    }
+
+    fn run(
+        &mut self,
+        a: &Collider,
+        b: &Collider,
+        a_from_b: &Pose,
+        params: &ManifoldParams,
+        stop: Stop<'_, '_>,
+    ) -> Manifolds<'_> {
+        self.points.clear();
+        self.manifolds.clear();
+        self.chooser.begin();
+        let (search, of_a) = match (a, b) {
+            (Collider::Shape(a), Collider::Shape(b)) => self.shapes(a, b, a_from_b, params, stop),
+            (Collider::Solid(solid), Collider::Shape(b)) => {
+                let whole = self.query.find_solid(solid, b, a_from_b, extent(b, params));
+                self.take(&b.tree, params);
+                (Search { cut_short: !whole, non_finite: self.query.stats().non_finite }, None)
+            }
+            (Collider::Shape(a), Collider::Solid(solid)) => {
+                let whole = self.query.find_solid(solid, a, &a_from_b.inverse(), extent(a, params));
+                self.query.turn_back(a, a_from_b);
+                self.take(&a.tree, params);
+                (Search { cut_short: !whole, non_finite: self.query.stats().non_finite }, Some(a))
+            }
+            (Collider::Solid(_), Collider::Solid(_)) => (Search::default(), None),
+        };
+        let candidates = self.chooser.candidates.len();
+        self.touched = self.chooser.candidates.iter().any(|c| c.distance <= 0.0);
+        let (points, manifolds, origin) = (&mut self.points, &mut self.manifolds, self.chooser.origin);
+        let b_from_a = a_from_b.inverse();
+        let mut emit = |key: usize, chosen: &[Candidate]| {
+            let first = points.len() as u32;
+            let mut normal = Vec3::ZERO;
+            for c in chosen {
+                points.push(placed(c, origin, &b_from_a));
+                normal += c.normal;
+            }
+            let normal = normal.try_normalize().unwrap_or(chosen.first().map_or(Vec3::Z, |c| c.normal));
+            let count = chosen.len() as u32;
+            manifolds.push(Manifold { normal: normal.as_dvec3(), key: key as u32, first, count });
+        };
+        let keys = match params.choice {
+            Choice::Regular => self.chooser.regular(&mut emit),
+            Choice::Patches(most) => self.chooser.patches(most, &mut emit),
+            Choice::Segmented(level) => {
+                let tree = match (of_a, a, b) {
+                    (Some(a), ..) => Some(&*a.tree),
+                    (None, _, Collider::Shape(b)) => Some(&*b.tree),
+                    _ => None,
+                };
+                tree.map_or(0, |t| self.chooser.segmented(t, level, &mut emit))
+            }
+        };
+        Manifolds {
+            manifolds: &self.manifolds,
+            points: &self.points,
+            keys,
+            candidates,
+            cut_short: search.cut_short,
+            non_finite: search.non_finite,
+        }
+    }
+
+    /// Candidates of two shapes; A, if it gave the points.
+    fn shapes<'s>(
+        &mut self,
+        a: &'s Shape,
+        b: &'s Shape,
+        a_from_b: &Pose,
+        params: &ManifoldParams,
+        mut stop: Stop<'_, '_>,
+    ) -> (Search, Option<&'s Shape>) {
+        let first = params.roles.swapped(a, b);
+        // Segments are those of one tree.
+        let both = params.both && !matches!(params.choice, Choice::Segmented(_));
+        let mut search = Search::default();
+        for swapped in [first, !first].into_iter().take(if both { 2 } else { 1 }) {
+            let shape = if swapped { a } else { b };
+            let extent = extent(shape, params);
+            let mut margin = extent.spread.min(extent.margin);
+            if !self.touched {
+                // The nearest point says how far contacts have to be looked for; touching ones are near enough.
+                let side = Side::new(a, b, a_from_b, swapped);
+                let below = (extent.margin as f32).next_up();
+                match self.query.least(&side, below, 0.0) {
+                    None => margin = f64::NEG_INFINITY,
+                    Some((_, d)) => margin = (f64::from(d.max(0.0)) + extent.spread).min(extent.margin),
+                }
+                search.non_finite |= self.query.stats().non_finite;
+            }
+            if margin == f64::NEG_INFINITY {
+                continue;
+            }
+            let roles = if swapped { Roles::PointsOfA } else { Roles::PointsOfB };
+            let asked = QueryParams { margin, roles };
+            let reached = match (&mut stop, params.budget) {
+                (Some(stop), _) => self.query.budget(a, b, a_from_b, &asked, Budget::Until(*stop)).1.complete,
+                (None, 0) => {
+                    self.query.contacts(a, b, a_from_b, &asked);
+                    true
+                }
+                (None, n) => self.query.budget(a, b, a_from_b, &asked, Budget::Points(n)).1.complete,
+            };
+            search.cut_short |= !reached;
+            search.non_finite |= self.query.stats().non_finite;
+            self.take(&shape.tree, params);
+        }
+        let touching = self.chooser.candidates.iter().any(|c| c.distance <= 0.0);
+        if self.touched && !touching && !search.non_finite {
+            // Not as near as before: the search has to begin with the nearest point after all.
+            self.touched = false;
+            self.chooser.begin();
+            return self.shapes(a, b, a_from_b, params, stop);
+        }
+        (search, first.then_some(a))
+    }
+
+    /// Adds what the query found to the candidates.
+    fn take(&mut self, tree: &Tree, params: &ManifoldParams) {
+        let found = self.query.last();
+        let flag = if found.swapped { OF_A } else { 0 };
+        let side = if found.swapped { 1.0 } else { -1.0 };
+        if self.chooser.candidates.is_empty() {
+            self.chooser.origin = found.origin;
+        }
+        let shift = (found.origin - self.chooser.origin).as_vec3();
+        let nearest = found.list.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
+        let spread = spread(tree, params);
+        self.chooser.spread = spread as f32;
+        let limit = f64::from(nearest.max(0.0)) + spread;
+        let near = found.list.iter().filter(|c| f64::from(c.distance) <= limit).map(|c| Candidate {
+            point: Vec3::from_array(c.point) + shift,
+            distance: c.distance,
+            normal: Vec3::from_array(c.normal),
+            facing: side * Vec3::from_array(c.normal).dot(Vec3::from_array(c.shell_normal)),
+            id: c.id | flag,
+        });
+        let thin = !matches!(params.choice, Choice::Segmented(_));
+        self.chooser.add(near, thin.then_some(tree), flag);
+    }
+}
+
+/// How far points may lie apart and count [m].
+fn spread(tree: &Tree, params: &ManifoldParams) -> f64 {
+    params.spread.unwrap_or_else(|| {
+        let radius = tree.levels.first().map_or(0.0, |l| f64::from(l.radius[0]));
+        (SPREAD * radius).max(0.5 * tree.shell.spacing)
+    })
+}
+
+fn extent(shape: &Shape, params: &ManifoldParams) -> Extent {
+    let budget = if params.budget == 0 { usize::MAX } else { params.budget };
+    Extent { margin: params.margin, spread: spread(&shape.tree, params), budget }
+}
+
+/// A candidate as a point of a manifold.
+fn placed(c: &Candidate, origin: DVec3, b_from_a: &Pose) -> ManifoldPoint {
+    let (at, normal) = (origin + c.point.as_dvec3(), c.normal.as_dvec3());
+    let distance = f64::from(c.distance);
+    // The shell's point is on the surface of the shape that gave it; the other's surface is the distance away.
+    let (on_a, on_b) =
+        if c.id & OF_A != 0 { (at, at + normal * distance) } else { (at - normal * distance, at) };
+    ManifoldPoint { point_a: on_a, point_b: b_from_a.point(on_b), normal, distance, id: c.id }
+}

@@ -1,0 +1,176 @@
+use super::*;
+use crate::field::analytic::Analytic;
+use crate::field::source::random::Random;
+use crate::mesh::{Mesh, RepairParams, samples};
+use crate::shape::ShapeParams;
+
+fn shape(name: &str, cells: f64) -> Shape {
+    let mesh = Mesh::new(samples::by_name(name).unwrap(), &RepairParams::default()).unwrap();
+    let voxel = mesh.aabb().extent().max_element() / cells;
+    Shape::build(mesh, voxel, &ShapeParams::default()).unwrap()
+}
+
+fn cube() -> Shape {
+    let mesh = Mesh::new(samples::cuboid(DVec3::ONE), &RepairParams::default()).unwrap();
+    Shape::build(mesh, 0.05, &ShapeParams::default()).unwrap()
+}
+
+fn floor() -> Collider {
+    Collider::from(Analytic::half_space(DVec3::Z, 0.0).unwrap())
+}
+
+/// Its points fit together: B's point is A's point moved by the distance along the normal, and the shell's point is where it says.
+fn consistent(found: &Manifolds<'_>, a_from_b: &Pose, size: f64) {
+    let mut expected = 0;
+    for m in found.manifolds {
+        assert!(
+            m.first == expected && (1..=POINTS as u32).contains(&m.count) && (m.key as usize) < found.keys
+        );
+        assert!((m.normal.length() - 1.0).abs() < 1e-5);
+        expected += m.count;
+    }
+    assert_eq!(expected as usize, found.points.len());
+    assert!(found.manifolds.is_sorted_by_key(|m| m.key));
+    for p in found.points {
+        let gap = a_from_b.point(p.point_b) - p.point_a;
+        assert!((gap - p.normal * p.distance).length() < 1e-5 * size, "{p:?}");
+        assert!((p.normal.length() - 1.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn a_cube_stands_on_its_corners() {
+    let (mut pair, cube) = (Pair::new(), Collider::from(cube()));
+    for tilt in [0.0, 1e-3] {
+        let turn = glam::DQuat::from_rotation_x(tilt);
+        let pose = Pose::new(turn, DVec3::Z * 0.4995);
+        let found =
+            pair.update(&floor(), &cube, &pose, &ManifoldParams { margin: 0.01, ..Default::default() });
+        consistent(&found, &pose, 1.0);
+        assert_eq!((found.manifolds.len(), found.points.len()), (1, 4));
+        for p in found.points {
+            assert!((p.point_b.abs() - DVec3::splat(0.5)).length() < 1e-6, "{p:?}");
+            assert!((p.distance - (pose.point(p.point_b).z)).abs() < 1e-6);
+        }
+        // The other way round: the same points, normals turned.
+        let back = pose.inverse();
+        let mut other = Pair::new();
+        let mirrored =
+            other.update(&cube, &floor(), &back, &ManifoldParams { margin: 0.01, ..Default::default() });
+        consistent(&mirrored, &back, 1.0);
+        let mut places: Vec<_> =
+            mirrored.points.iter().map(|p| p.point_a.round().to_array().map(|v| v as i64)).collect();
+        places.sort();
+        assert_eq!(places.len(), 4);
+        assert!(mirrored.points.iter().all(|p| pose.vector(p.normal).z < -0.999));
+    }
+}
+
+/// Nothing beyond the margin; before touch only what is about as near as the nearest.
+#[test]
+fn margin_and_spread_hold() {
+    let (cube, mut pair) = (Collider::from(cube()), Pair::new());
+    let params = ManifoldParams { margin: 0.3, spread: Some(0.02), ..Default::default() };
+    for height in [0.9, 0.7, 0.51, 0.49, 0.3] {
+        let pose = Pose::new(glam::DQuat::from_rotation_x(0.3), DVec3::Z * height);
+        let found = pair.update(&floor(), &cube, &pose, &params);
+        consistent(&found, &pose, 1.0);
+        let low = height - 0.5 * (0.3f64.sin() + 0.3f64.cos());
+        assert_eq!(found.points.is_empty(), low > 0.3, "{height}");
+        for p in found.points {
+            assert!(p.distance <= low.max(0.0) + 0.0201 && p.distance >= low - 1e-6, "{height}: {p:?}");
+        }
+    }
+}
+
+/// Shapes against shapes: every point of a manifold is a contact that the plain query finds; the deepest is among them.
+#[test]
+fn shapes_against_shapes() {
+    let (a, b) = (shape("bumpy-sphere", 60.0), shape("gear", 60.0));
+    let size = a.aabb().extent().max_element();
+    let (mut pair, mut r, mut touching) = (Pair::new(), Random(5), 0);
+    let mut query = crate::query::Query::new();
+    for i in 0..200 {
+        let away = r.direction() * (0.45 + 0.5 * (i % 10) as f64 / 10.0) * size;
+        let pose = Pose::new(r.rotation(), a.aabb().centre() + away);
+        let margin = 0.05 * size;
+        for choice in [Choice::Regular, Choice::Segmented(3), Choice::Patches(6)] {
+            let params = ManifoldParams { margin, choice, both: i % 2 == 0, ..Default::default() };
+            let (ca, cb) = (Collider::from(a.clone()), Collider::from(b.clone()));
+            let found = pair.update(&ca, &cb, &pose, &params);
+            consistent(&found, &pose, size);
+            let all =
+                query.contacts(&a, &b, &pose, &crate::query::QueryParams { margin, ..Default::default() });
+            let deepest = all.deepest().map(|c| f64::from(c.distance));
+            let reached = found.points.iter().map(|p| p.distance).reduce(f64::min);
+            if choice == Choice::Regular && !params.both {
+                assert_eq!(deepest.is_none(), reached.is_none());
+            }
+            if let (Some(d), Some(f), false) = (deepest, reached, params.both) {
+                // Back to back contacts are left out.
+                assert!(f >= d - 1e-9, "{f} {d}");
+                touching += usize::from(f == d);
+            }
+        }
+    }
+    assert!(touching > 100, "the deepest was chosen {touching} times");
+}
+
+/// A body that hardly moves keeps its points, and its keys.
+#[test]
+fn choices_are_steady() {
+    let nut = Collider::from(shape("nut", 80.0));
+    let size = nut.aabb().extent().max_element();
+    let bolt = Collider::from(shape("bolt", 120.0));
+    let (mut pair, mut r) = (Pair::new(), Random(11));
+    for choice in [Choice::Regular, Choice::Patches(16)] {
+        let params = ManifoldParams { margin: 1e-4, choice, ..Default::default() };
+        let pose = Pose::from_translation(DVec3::Z * (0.5 * size));
+        let mut last: Vec<(u32, u32)> = Vec::new();
+        let (mut same, mut all) = (0, 0);
+        for step in 0..40 {
+            let moved = Pose::from_translation(r.point(1e-6 * size)) * pose;
+            let found = pair.update(&bolt, &nut, &moved, &params);
+            let ids: Vec<_> = found
+                .manifolds
+                .iter()
+                .flat_map(|m| {
+                    found.points[m.first as usize..(m.first + m.count) as usize].iter().map(|p| (m.key, p.id))
+                })
+                .collect();
+            if step > 5 {
+                all += ids.len();
+                same += ids.iter().filter(|i| last.contains(i)).count();
+            }
+            last = ids;
+        }
+        assert!(all > 100 && same * 10 > all * 8, "{choice:?}: {same} of {all} points stayed");
+    }
+}
+
+/// A budget gives a coarser picture, and says so; no budget is too small.
+#[test]
+fn budgets() {
+    let b = Collider::from(shape("gear", 100.0));
+    let pose = Pose::from_translation(-DVec3::Z * b.aabb().min.z - DVec3::Z * 1e-4);
+    for other in [floor(), Collider::from(shape("bumpy-sphere", 60.0))] {
+        for budget in [1, 10, 100, 1000, 1_000_000] {
+            let mut pair = Pair::new();
+            let params = ManifoldParams { margin: 1e-3, budget, ..Default::default() };
+            let found = pair.update(&other, &b, &pose, &params);
+            assert!(budget < 1_000_000 || !found.cut_short);
+            assert!(budget > 10 || found.cut_short || found.points.is_empty());
+        }
+    }
+}
+
+#[test]
+fn nothing_from_solids_and_bad_poses() {
+    let (mut pair, cube) = (Pair::new(), Collider::from(cube()));
+    assert!(pair.update(&floor(), &floor(), &Pose::IDENTITY, &ManifoldParams::default()).points.is_empty());
+    let bad = Pose::from_translation(DVec3::X * f64::NAN);
+    for (a, b) in [(&floor(), &cube), (&cube, &floor()), (&cube, &cube)] {
+        let found = pair.update(a, b, &bad, &ManifoldParams::default());
+        assert!(found.points.is_empty() && found.non_finite);
+    }
+}

@@ -1,0 +1,99 @@
+use crate::field::Source;
+use crate::field::analytic::Analytic;
+use crate::field::source::random::Random;
+use crate::math::Pose;
+use crate::mesh::{Mesh, RepairParams, samples};
+use crate::query::Query;
+use crate::shape::Shape;
+use glam::{DQuat, DVec3};
+
+fn shape(name: &str) -> Shape {
+    let mesh = Mesh::new(samples::by_name(name).unwrap(), &RepairParams::default()).unwrap();
+    let voxel = mesh.aabb().extent().max_element() / 60.0;
+    Shape::build(mesh, voxel, &Default::default()).unwrap()
+}
+
+/// Each kind once, about as large as `size`, none in its simplest place.
+pub(crate) fn solids(size: f64, r: &mut Random) -> Vec<Analytic> {
+    let p = |r: &mut Random| r.point(0.3 * size);
+    let far = DVec3::new(3e3, -2e3, 5e3) * size;
+    let box_at = |c: DVec3, h: DVec3| Analytic::cuboid(c, h).unwrap();
+    let mut all = vec![
+        Analytic::half_space(r.direction(), 0.1 * size).unwrap(),
+        Analytic::sphere(p(r), 0.4 * size).unwrap(),
+        box_at(p(r), DVec3::new(0.5, 0.3, 0.2) * size),
+        // A ground of kilometres, with one face near the origin.
+        box_at(DVec3::new(0.0, 0.0, -far.z), far.abs() * DVec3::new(1.0, 1.0, 1.0)),
+        Analytic::capsule(p(r), p(r), 0.2 * size).unwrap(),
+        Analytic::torus(0.4 * size, 0.15 * size).unwrap(),
+    ];
+    let parts = vec![Analytic::sphere(p(r), 0.2 * size).unwrap(), box_at(p(r), DVec3::splat(0.2) * size)];
+    all.push(Analytic::union(parts).unwrap());
+    let turned = all[2].clone().transformed(r.rotation(), p(r)).unwrap();
+    all.push(turned);
+    all
+}
+
+/// Every point is tested by the scalar formula in f64, and found if it is within the margin by more than f32 rounding. Distances and
+/// normals agree, and scalar and vector kernels give the same bits.
+#[test]
+fn finds_the_points_that_the_formula_has_inside() {
+    let (mut query, mut scalar) = (Query::new(), Query::scalar());
+    let mut r = Random(7);
+    for name in ["gear", "bumpy-sphere"] {
+        let b = shape(name);
+        let size = b.aabb().extent().length();
+        for (kind, solid) in solids(size, &mut r).iter().enumerate() {
+            let (mut hits, mut misses, mut turned) = (0, 0, 0);
+            for _ in 0..12 {
+                let turn: DQuat = r.rotation();
+                let a_from_b = Pose::new(turn, r.point(0.6 * size) - turn * b.aabb().centre());
+                let margin = r.range(-0.01, 0.05) * size;
+                let found = query.solid(solid, &b, &a_from_b, margin).clone();
+                let twin = scalar.solid(solid, &b, &a_from_b, margin);
+                assert_eq!(found.list, twin.list, "{name}, kind {kind}");
+                // Coordinates of a few sizes in f32.
+                let slack = 1e-6 * size;
+                let mut next = found.list.iter().peekable();
+                for i in 0..b.tree().len() {
+                    let p = a_from_b.point(b.tree().position(i));
+                    let s = solid.sample(p);
+                    if let Some(c) = next.next_if(|c| c.id as usize == i) {
+                        hits += 1;
+                        assert!(
+                            (f64::from(c.distance) - s.distance).abs() < slack,
+                            "{name}, kind {kind}: {c:?} {s:?}"
+                        );
+                        assert!(found.position(c).distance(p) < slack);
+                        let own = a_from_b.vector(b.tree().normal(i).as_dvec3()).as_vec3();
+                        assert!(own.distance(c.shell_normal()) < 1e-5 && c.area == b.tree().area(i));
+                        // Directions agree but on edges and medial axes.
+                        turned += usize::from(s.gradient.distance(c.normal().as_dvec3()) > 1e-3);
+                    } else {
+                        misses += 1;
+                        assert!(
+                            s.distance > margin - slack,
+                            "{name}, kind {kind}: point {i} at {} missed",
+                            s.distance
+                        );
+                    }
+                }
+            }
+            assert!(turned * 200 < hits, "{name}, kind {kind}: {turned} of {hits} normals differ");
+            assert!(hits > 200 && misses > 200, "{name}, kind {kind}: {hits} inside, {misses} outside");
+        }
+    }
+}
+
+#[test]
+fn poses_that_are_not_finite_have_no_contacts() {
+    let b = shape("gear");
+    let solid = Analytic::sphere(DVec3::ZERO, 1.0).unwrap();
+    let mut query = Query::new();
+    for bad in [f64::NAN, f64::INFINITY, 1e300] {
+        assert!(query.solid(&solid, &b, &Pose::from_translation(DVec3::X * bad), 0.0).list.is_empty());
+        assert!(query.stats().non_finite);
+    }
+    assert!(query.solid(&solid, &b, &Pose::IDENTITY, f64::NAN).list.is_empty() && query.stats().non_finite);
+    assert!(!query.solid(&solid, &b, &Pose::IDENTITY, 0.0).list.is_empty() && !query.stats().non_finite);
+}
