@@ -18,7 +18,9 @@ const char* const HELP =
 const char* const MORE =
 	"\n"
 	"GROUND: plane box mesh2 mesh20k terrain\n"
-	"all: --margin 0.001 (of Bullet's shapes)\n";
+	"all: --margin 0.001 (of Bullet's shapes)\n"
+	"ours: --resolution 128 or --voxel METRES, --spacing METRES, --cluster K, --choice patches|regular|segmented, --manifolds 8 or\n"
+	"  --level L, --threshold METRES, --both, --budget-points N, --budget-micros US, --static-voxel, --static-thickness METRES\n";
 }  // namespace
 
 int main(int count, char** words)

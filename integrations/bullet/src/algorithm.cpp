@@ -2,15 +2,14 @@
 
 #include "error.h"
 
-#include <Bullet3Common/b3Logging.h>
 #include <BulletCollision/CollisionDispatch/btCollisionDispatcher.h>
 #include <BulletCollision/CollisionDispatch/btCollisionObjectWrapper.h>
 #include <BulletDynamics/Dynamics/btRigidBody.h>
 #include <palpate.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <typeinfo>
 
@@ -20,10 +19,6 @@ namespace
 {
 /// Share of the smaller body's radius that is reported beyond the approach of a step, unless the options say otherwise [1]: Bullet's own.
 const double THRESHOLD = 0.02;
-/// Points and balls a microsecond is thought to be enough for, before the first step has shown it.
-const double POINTS_PER_MICRO = 50;
-/// Fewest points a budget of time may shrink to.
-const double LEAST_BUDGET = 64;
 
 /// The relative pose of two frames, in double precision.
 palp_pose relative(const btTransform& w_from_a, const btTransform& w_from_b)
@@ -139,7 +134,7 @@ bool VoxPtsCollisionAlgorithm::ready(const btCollisionObjectWrapper* body0, cons
 	if (!m_usable)
 	{
 		fail(why);
-		b3Warning("palpate: %s\n", why.c_str());
+		std::fprintf(stderr, "palpate: %s\n", why.c_str());  // Bullet 2 has no other channel
 		clear();
 		return false;
 	}
@@ -192,14 +187,7 @@ void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* 
 	params.roles = m_roles;
 	params.both = m_both;
 	params.budget = m_options->budget_points;
-	const double micros = m_options->budget_micros;
-	if (micros > 0)
-	{
-		if (!(m_budget > 0))
-			m_budget = micros * POINTS_PER_MICRO;
-		params.budget = std::size_t(m_budget);
-	}
-	const auto begin = std::chrono::steady_clock::now();
+	params.micros = std::max(0.0, m_options->budget_micros);
 	palp_manifolds found;
 	palp_error error;
 	const int status = palp_pair_update(palp_pair{m_pair}, palp_collider{m_sides[0].collider}, palp_collider{m_sides[1].collider}, &a_from_b,
@@ -209,13 +197,6 @@ void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* 
 		fail(error.message);
 		clear();
 		return;
-	}
-	if (micros > 0)
-	{
-		// The next step may test as many as this one's pace allows.
-		const double taken = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-		if (taken > micros || found.cut_short)
-			m_budget = std::max(LEAST_BUDGET, m_budget * std::min(2.0, std::max(0.25, micros / std::max(taken, 0.1))));
 	}
 
 	if (asked)

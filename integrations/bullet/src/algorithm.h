@@ -63,6 +63,5 @@ private:
 	std::uint64_t m_pair = 0;
 	std::vector<Slot> m_slots, m_next;
 	Bounce m_bounce;
-	double m_budget = 0;  // points that the time was enough for
 };
 }  // namespace palpate

@@ -67,7 +67,7 @@ struct Options
 /// each dispatcher until the program ends.
 void registerWith(btCollisionDispatcher& dispatcher, const Options& options = Options());
 
-/// The last error of any thread of this library, or empty; for pairs that cannot collide it is also written by Bullet's b3Warning,
+/// The last error of any thread of this library, or empty; for pairs that cannot collide it is also printed to standard error,
 /// once for each pair.
 std::string lastError();
 /// Called with every error from now on; null: none. From the thread that has the error.
