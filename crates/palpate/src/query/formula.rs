@@ -19,7 +19,6 @@ struct Part {
 }
 
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "solids to come")]
 enum Kind {
     /// Outward normal and height: `n·p + c`.
     Plane([f32; 4]),
@@ -35,7 +34,6 @@ enum Kind {
 
 /// Half of a convex cross section, as radius and height over the start of the axis.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "solids to come")]
 enum Profile {
     /// From height 0 to `length`, up to `radius`.
     Cylinder { length: f32, radius: f32 },
@@ -52,6 +50,12 @@ pub(crate) struct Formula {
     planes: Vec<[f32; 4]>,
     /// How far rounding can move a distance [m].
     pub(crate) rounding: f32,
+}
+
+/// Start, unit direction and length of a segment, in the tree's frame.
+fn axis(tree_from: &Pose, a: DVec3, b: DVec3) -> (DVec3, DVec3, f64) {
+    let along = tree_from.vector(b - a);
+    (tree_from.point(a), along.try_normalize().unwrap_or(DVec3::Z), along.length())
 }
 
 fn f32s(v: DVec3) -> [f32; 3] {
@@ -87,12 +91,9 @@ impl Formula {
                 return;
             }
             Analytic::Capsule { a, b, radius: own } => {
-                let from = tree_from.point(*a);
-                let along = tree_from.vector(*b - *a);
-                saw(from.length() + along.length() + own);
-                let axis = along.try_normalize().unwrap_or(DVec3::Z);
-                let part =
-                    Kind::Segment { from: f32s(from), axis: f32s(axis), length: along.length() as f32 };
+                let (from, axis, length) = axis(tree_from, *a, *b);
+                saw(from.length() + length + own);
+                let part = Kind::Segment { from: f32s(from), axis: f32s(axis), length: length as f32 };
                 self.parts.push(Part { kind: part, radius: (radius + own) as f32 });
                 return;
             }
@@ -117,6 +118,34 @@ impl Formula {
                 let axis = f32s(tree_from.vector(DVec3::Z));
                 Kind::Turned { from: f32s(tree_from.translation), axis, profile }
             }
+            Analytic::Cylinder { a, b, radius: own } => {
+                let (from, axis, length) = axis(tree_from, *a, *b);
+                saw(from.length() + length + own);
+                let profile = Profile::Cylinder { length: length as f32, radius: *own as f32 };
+                Kind::Turned { from: f32s(from), axis: f32s(axis), profile }
+            }
+            Analytic::Cone { base, apex, radius: own } => {
+                let (from, axis, length) = axis(tree_from, *base, *apex);
+                saw(from.length() + length + own);
+                let slant = length.hypot(*own);
+                let normal = [(length / slant) as f32, (*own / slant) as f32];
+                let profile = Profile::Cone { length: length as f32, radius: *own as f32, normal };
+                Kind::Turned { from: f32s(from), axis: f32s(axis), profile }
+            }
+            Analytic::Hull(hull) => {
+                saw(0.0);
+                let first = self.planes.len() as u32;
+                for plane in hull.planes() {
+                    let n = tree_from.vector(plane.normal);
+                    let c = -(plane.offset + n.dot(tree_from.translation));
+                    self.planes.push([n.x as f32, n.y as f32, n.z as f32, c as f32]);
+                }
+                Kind::Hull([first, self.planes.len() as u32])
+            }
+            Analytic::Rounded { shape, radius: own } => {
+                self.add(shape, tree_from, radius + own, reach, lengths);
+                return;
+            }
             Analytic::Union(parts) => {
                 for part in parts {
                     self.add(part, tree_from, radius, reach, lengths);
@@ -130,6 +159,12 @@ impl Formula {
             }
         };
         self.parts.push(Part { kind, radius: radius as f32 });
+    }
+
+    /// Above this a sampled distance may be less than exact [m]: hulls know only their planes.
+    pub(crate) fn exact_below(&self) -> f32 {
+        let hulls = self.parts.iter().filter(|p| matches!(p.kind, Kind::Hull(_)));
+        hulls.map(|p| -p.radius).fold(f32::INFINITY, f32::min)
     }
 
     /// Distances of eight points: exact but for rounding; inside a union, and outside a hull beyond its faces, less than exact.

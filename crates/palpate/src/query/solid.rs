@@ -10,11 +10,13 @@ use super::kernel::{Points, live};
 use super::walk::{Run, join};
 use super::{Query, Stats};
 use crate::contact::{Contact, Contacts};
+use crate::field::Source;
 use crate::field::analytic::Analytic;
 use crate::math::Pose;
 use crate::shape::Shape;
 use crate::simd::{Columns, LANES, Lanes, dispatch};
 use crate::tree::Level;
+use glam::Vec3;
 
 /// How far a search for contacts goes.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +93,18 @@ impl Query {
             } else {
                 touch(&mut job, &points, &mut contacts.list);
             }
+        }
+        // Beyond the edges of a hull its planes are nearer than its surface.
+        let exact = formula.exact_below();
+        let margin = extent.margin as f32;
+        if exact < f32::INFINITY {
+            contacts.list.retain_mut(|c| {
+                if c.distance > exact {
+                    let s = a.sample(origin + Vec3::from_array(c.point).as_dvec3());
+                    (c.distance, c.normal) = (s.distance as f32, s.gradient.as_vec3().to_array());
+                }
+                c.distance <= margin
+            });
         }
         complete
     }

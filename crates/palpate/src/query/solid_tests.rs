@@ -27,6 +27,20 @@ pub(crate) fn solids(size: f64, r: &mut Random) -> Vec<Analytic> {
         Analytic::capsule(p(r), p(r), 0.2 * size).unwrap(),
         Analytic::torus(0.4 * size, 0.15 * size).unwrap(),
     ];
+    all.push(Analytic::cylinder(p(r), p(r), 0.3 * size).unwrap());
+    all.push(Analytic::cone(p(r), p(r), 0.4 * size).unwrap());
+    all.push(box_at(p(r), DVec3::splat(0.2) * size).rounded(0.1 * size).unwrap());
+    // An octahedron, as it is and rounded.
+    let corners: Vec<DVec3> = (0..6)
+        .map(|i| {
+            DVec3::AXES[i / 2] * (0.4 * size) * if i % 2 == 0 { 1.0 } else { -1.0 }
+                + DVec3::ONE * (0.05 * size)
+        })
+        .collect();
+    let faces = [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
+    let hull = Analytic::hull(&corners, &faces).unwrap();
+    all.push(hull.clone());
+    all.push(hull.rounded(0.1 * size).unwrap());
     let parts = vec![Analytic::sphere(p(r), 0.2 * size).unwrap(), box_at(p(r), DVec3::splat(0.2) * size)];
     all.push(Analytic::union(parts).unwrap());
     let turned = all[2].clone().transformed(r.rotation(), p(r)).unwrap();
