@@ -93,11 +93,6 @@ VoxPtsCollisionAlgorithm::VoxPtsCollisionAlgorithm(const btCollisionAlgorithmCon
 												   const btCollisionObjectWrapper* body1, std::shared_ptr<const Options> options)
 	: btActivatingCollisionAlgorithm(info, body0, body1), m_default(std::move(options)), m_options(m_default)
 {
-	palp_pair pair = {0};
-	palp_error error;
-	if (palp_pair_create(&pair, &error) != PALP_OK)
-		fail(error.message);
-	m_pair = pair.id;
 }
 
 VoxPtsCollisionAlgorithm::~VoxPtsCollisionAlgorithm()
@@ -129,7 +124,13 @@ bool VoxPtsCollisionAlgorithm::ready(const btCollisionObjectWrapper* body0, cons
 		m_sides[i] = sideOf(*shapes[i], *m_default);
 	m_options = m_sides[0].options ? m_sides[0].options : m_sides[1].options ? m_sides[1].options : m_default;
 	const Side &a = m_sides[0], &b = m_sides[1];
-	const std::string why = trouble(a, b);
+	palp_pair_free(palp_pair{m_pair}, nullptr);
+	m_pair = 0;
+	std::string why = trouble(a, b);
+	palp_pair pair;
+	palp_error error;
+	if (why.empty() && palp_pair_create(palp_collider{a.collider}, palp_collider{b.collider}, &pair, &error) != PALP_OK)
+		why = error.message;
 	m_usable = why.empty();
 	if (!m_usable)
 	{
@@ -138,6 +139,7 @@ bool VoxPtsCollisionAlgorithm::ready(const btCollisionObjectWrapper* body0, cons
 		clear();
 		return false;
 	}
+	m_pair = pair.id;
 	const bool by_a = a.ours && a.points && b.field, by_b = b.ours && b.points && a.field;
 	m_roles = by_a && by_b ? PALP_FEWER : by_a ? PALP_POINTS_OF_A : PALP_POINTS_OF_B;
 	m_both = m_options->both && a.points && a.field && b.points && b.field;
@@ -190,8 +192,7 @@ void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* 
 	params.micros = std::max(0.0, m_options->budget_micros);
 	palp_manifolds found;
 	palp_error error;
-	const int status = palp_pair_update(palp_pair{m_pair}, palp_collider{m_sides[0].collider}, palp_collider{m_sides[1].collider}, &a_from_b,
-										&params, &found, &error);
+	const int status = palp_pair_update(palp_pair{m_pair}, &a_from_b, &params, &found, &error);
 	if (status != PALP_OK)
 	{
 		fail(error.message);

@@ -40,12 +40,9 @@ Data::Ptr Data::adopt(std::uint64_t shape)
 	palp_error error;
 	palp_shape_info info;
 	palp_mass mass;
-	palp_collider collider;
 	const palp_shape handle = {shape};
-	if (!good(palp_shape_get_info(handle, &info, &error), error) || !good(palp_shape_get_mass(handle, 1, &mass, &error), error) ||
-		!good(palp_collider_from_shape(handle, &collider, &error), error))
+	if (!good(palp_shape_get_info(handle, &info, &error), error) || !good(palp_shape_get_mass(handle, 1, &mass, &error), error))
 		return nullptr;
-	data->m_collider = collider.id;
 	data->m_points = std::size_t(info.points);
 	data->m_voxel = info.voxel;
 	data->m_spacing = info.spacing;
@@ -67,11 +64,7 @@ Data::Ptr Data::adopt(std::uint64_t shape)
 	return data;
 }
 
-Data::~Data()
-{
-	palp_collider_free(palp_collider{m_collider}, nullptr);
-	palp_shape_free(palp_shape{m_shape}, nullptr);
-}
+Data::~Data() { palp_shape_free(palp_shape{m_shape}, nullptr); }
 
 Data::Ptr Data::fromMesh(const double* positions, std::size_t vertices, const std::uint32_t* triangles, std::size_t count,
 						 const BuildParams& params)

@@ -54,9 +54,9 @@ void VoxPtsCollisionAlgorithm::write(const palp_manifolds& found, const btCollis
 	m_next.clear();
 	// Both lists are in the order of keys.
 	std::size_t old = 0;
-	for (std::size_t i = 0; i < found.manifold_count; i++)
+	for (std::size_t i = 0; i < found.count; i++)
 	{
-		const palp_manifold& manifold = found.manifolds[i];
+		const palp_manifold& manifold = found.list[i];
 		while (old < m_slots.size() && m_slots[old].key < manifold.key)
 			m_dispatcher->releaseManifold(m_slots[old++].manifold);
 		Slot slot;

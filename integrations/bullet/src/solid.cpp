@@ -35,7 +35,7 @@ Vec along(int axis, double length)
 template <typename Make>
 std::shared_ptr<const Collider> collider(Make make)
 {
-	palp_collider handle = {0};
+	palp_solid handle = {0};
 	palp_error error;
 	if (make(&handle, &error) != PALP_OK)
 	{
@@ -102,8 +102,8 @@ bool hull(const btConvexShape& shape, Side& side)
 		side.trouble = "a convex shape has no volume: it collides with nothing of palpate";
 		return false;
 	}
-	palp_collider handle = {0};
-	if (palp_collider_hull(positions.data(), positions.size() / 3, triangles.data(), triangles.size() / 3, &handle, nullptr) == PALP_OK)
+	palp_solid handle = {0};
+	if (palp_solid_hull(positions.data(), positions.size() / 3, triangles.data(), triangles.size() / 3, &handle, nullptr) == PALP_OK)
 	{
 		side.keep = std::make_shared<const Collider>(handle.id);
 		side.collider = handle.id;
@@ -118,7 +118,7 @@ bool hull(const btConvexShape& shape, Side& side)
 		return false;
 	}
 	side.keep = data;
-	side.collider = data->colliderId();
+	side.collider = data->shapeId();
 	return true;
 }
 
@@ -134,28 +134,28 @@ std::shared_ptr<const Collider> formula(const btCollisionShape& shape, bool& has
 			const auto& plane = static_cast<const btStaticPlaneShape&>(shape);
 			const btVector3& n = plane.getPlaneNormal();
 			const Vec normal = {{n.x(), n.y(), n.z()}};
-			return collider([&](palp_collider* out, palp_error* error) {
-				return palp_collider_half_space(normal.data(), plane.getPlaneConstant(), out, error);
+			return collider([&](palp_solid* out, palp_error* error) {
+				return palp_solid_half_space(normal.data(), plane.getPlaneConstant(), out, error);
 			});
 		}
 		case SPHERE_SHAPE_PROXYTYPE:
 		{
 			const double radius = static_cast<const btSphereShape&>(shape).getRadius();
-			return collider([&](palp_collider* out, palp_error* error) { return palp_collider_sphere(origin.data(), radius, out, error); });
+			return collider([&](palp_solid* out, palp_error* error) { return palp_solid_sphere(origin.data(), radius, out, error); });
 		}
 		case BOX_SHAPE_PROXYTYPE:
 		{
 			const btVector3 half = static_cast<const btBoxShape&>(shape).getHalfExtentsWithMargin();
 			const Vec extents = {{half.x(), half.y(), half.z()}};
 			return collider(
-				[&](palp_collider* out, palp_error* error) { return palp_collider_box(origin.data(), extents.data(), out, error); });
+				[&](palp_solid* out, palp_error* error) { return palp_solid_box(origin.data(), extents.data(), out, error); });
 		}
 		case CAPSULE_SHAPE_PROXYTYPE:
 		{
 			const auto& capsule = static_cast<const btCapsuleShape&>(shape);
 			const Vec top = along(capsule.getUpAxis(), capsule.getHalfHeight()), bottom = along(capsule.getUpAxis(), -capsule.getHalfHeight());
-			return collider([&](palp_collider* out, palp_error* error) {
-				return palp_collider_capsule(bottom.data(), top.data(), capsule.getRadius(), out, error);
+			return collider([&](palp_solid* out, palp_error* error) {
+				return palp_solid_capsule(bottom.data(), top.data(), capsule.getRadius(), out, error);
 			});
 		}
 		case CYLINDER_SHAPE_PROXYTYPE:
@@ -168,14 +168,14 @@ std::shared_ptr<const Collider> formula(const btCollisionShape& shape, bool& has
 				break;  // an ellipse: as a hull
 			const Vec top = along(up, half[up]), bottom = along(up, -half[up]);
 			return collider(
-				[&](palp_collider* out, palp_error* error) { return palp_collider_cylinder(bottom.data(), top.data(), r, out, error); });
+				[&](palp_solid* out, palp_error* error) { return palp_solid_cylinder(bottom.data(), top.data(), r, out, error); });
 		}
 		case CONE_SHAPE_PROXYTYPE:
 		{
 			const auto& cone = static_cast<const btConeShape&>(shape);
 			const Vec base = along(cone.getConeUpIndex(), -cone.getHeight() / 2), apex = along(cone.getConeUpIndex(), cone.getHeight() / 2);
-			return collider([&](palp_collider* out, palp_error* error) {
-				return palp_collider_cone(base.data(), apex.data(), cone.getRadius(), out, error);
+			return collider([&](palp_solid* out, palp_error* error) {
+				return palp_solid_cone(base.data(), apex.data(), cone.getRadius(), out, error);
 			});
 		}
 		default:
@@ -198,7 +198,7 @@ Cache& cache()
 }
 }  // namespace
 
-Collider::~Collider() { palp_collider_free(palp_collider{id}, nullptr); }
+Collider::~Collider() { palp_solid_free(palp_solid{id}, nullptr); }
 
 bool Print::operator<(const Print& o) const
 {
@@ -274,7 +274,7 @@ Side sideOf(const btCollisionShape& shape, const Options& options)
 			side.body_from_data = ours->bodyFromData();
 			side.reach = ours->reach();
 			side.radius = btScalar(ours->data()->ballRadius());
-			side.collider = ours->data()->colliderId();
+			side.collider = ours->data()->shapeId();
 			side.keep = ours->data();
 			return side;
 		}
@@ -314,7 +314,7 @@ Side sideOf(const btCollisionShape& shape, const Options& options)
 	{
 		if (Data::Ptr sheet = sheetOf(static_cast<const btConcaveShape&>(shape), options.static_voxel, options.static_thickness))
 		{
-			side.collider = sheet->colliderId();
+			side.collider = sheet->shapeId();
 			side.keep = sheet;
 			side.points = true;  // asked for only where both shapes are
 			return side;

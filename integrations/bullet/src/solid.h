@@ -8,7 +8,7 @@
 
 namespace palpate
 {
-/// A handle of the engine's collider, freed with the last pair that uses it.
+/// A palp_solid, freed with the last pair that uses it.
 struct Collider
 {
 	explicit Collider(std::uint64_t id) : id(id) {}

@@ -121,15 +121,14 @@ public:
 	const double* centre() const { return m_centre; }
 	const double* inertia() const { return m_inertia; }
 
-	/// Handles of the C interface: palp_shape and palp_collider.
+	/// Id of the palp_shape of the C interface; it is freed with this.
 	std::uint64_t shapeId() const { return m_shape; }
-	std::uint64_t colliderId() const { return m_collider; }
 
 private:
 	Data() = default;
 	static Ptr adopt(std::uint64_t shape);
 
-	std::uint64_t m_shape = 0, m_collider = 0;
+	std::uint64_t m_shape = 0;
 	std::size_t m_points = 0;
 	double m_min[3] = {}, m_max[3] = {}, m_ball[4] = {};
 	double m_volume = 0, m_centre[3] = {}, m_inertia[9] = {}, m_voxel = 0, m_spacing = 0;
