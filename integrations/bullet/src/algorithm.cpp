@@ -19,6 +19,8 @@ namespace
 {
 /// Share of the smaller body's radius that is reported beyond the approach of a step, unless the options say otherwise [1]: Bullet's own.
 const double THRESHOLD = 0.02;
+/// Share of the radius that the engine takes as a spread by itself [1].
+const double SPREAD = 0.01;
 
 /// The relative pose of two frames, in double precision.
 palp_pose relative(const btTransform& w_from_a, const btTransform& w_from_b)
@@ -89,32 +91,31 @@ btCollisionAlgorithm* VoxPtsCollisionAlgorithm::CreateFunc::CreateCollisionAlgor
 	return new (memory) VoxPtsCollisionAlgorithm(info, body0, body1, options);
 }
 
-VoxPtsCollisionAlgorithm::VoxPtsCollisionAlgorithm(const btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
-												   const btCollisionObjectWrapper* body1, std::shared_ptr<const Options> options)
-	: btActivatingCollisionAlgorithm(info, body0, body1), m_default(std::move(options)), m_options(m_default)
+Contacts::Contacts(btDispatcher* dispatcher, std::shared_ptr<const Options> options)
+	: m_dispatcher(dispatcher), m_default(std::move(options)), m_options(m_default)
 {
 }
 
-VoxPtsCollisionAlgorithm::~VoxPtsCollisionAlgorithm()
+Contacts::~Contacts()
 {
 	clear();
 	palp_pair_free(palp_pair{m_pair}, nullptr);
 }
 
-void VoxPtsCollisionAlgorithm::clear()
+void Contacts::clear()
 {
 	for (Slot& slot : m_slots)
 		m_dispatcher->releaseManifold(slot.manifold);
 	m_slots.clear();
 }
 
-void VoxPtsCollisionAlgorithm::getAllContactManifolds(btManifoldArray& manifolds)
+void Contacts::list(btManifoldArray& manifolds) const
 {
-	for (Slot& slot : m_slots)
+	for (const Slot& slot : m_slots)
 		manifolds.push_back(slot.manifold);
 }
 
-bool VoxPtsCollisionAlgorithm::ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1)
+bool Contacts::ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1)
 {
 	const btCollisionShape* shapes[2] = {body0->getCollisionShape(), body1->getCollisionShape()};
 	const Print prints[2] = {printOf(*shapes[0]), printOf(*shapes[1])};
@@ -146,7 +147,7 @@ bool VoxPtsCollisionAlgorithm::ready(const btCollisionObjectWrapper* body0, cons
 	return true;
 }
 
-double VoxPtsCollisionAlgorithm::margin(const btCollisionObject* body0, const btCollisionObject* body1, double step) const
+double Contacts::margin(const btCollisionObject* body0, const btCollisionObject* body1, double step, double& way) const
 {
 	double threshold = m_options->threshold;
 	if (!(threshold > 0))
@@ -165,12 +166,14 @@ double VoxPtsCollisionAlgorithm::margin(const btCollisionObject* body0, const bt
 			approach += velocity * btScalar(i == 0 ? 1 : -1);
 			turning += double(body->getAngularVelocity().length()) * m_sides[i].reach;
 		}
-	const double way = (approach.length() + turning) * step;
-	return threshold + (std::isfinite(way) ? way : 0);
+	way = (approach.length() + turning) * step;
+	if (!std::isfinite(way))
+		way = 0;
+	return threshold + way;
 }
 
-void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1,
-												const btDispatcherInfo& info, btManifoldResult* result)
+void Contacts::process(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, const btDispatcherInfo& info,
+					   btManifoldResult* result)
 {
 	if (!ready(body0, body1))
 		return;
@@ -183,7 +186,13 @@ void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* 
 
 	palp_manifold_params params;
 	std::memset(&params, 0, sizeof(params));
-	params.margin = asked ? double(result->m_closestPointDistanceThreshold) : margin(body0->getCollisionObject(), body1->getCollisionObject(), step);
+	double way = 0;
+	params.margin = asked ? double(result->m_closestPointDistanceThreshold)
+						  : margin(body0->getCollisionObject(), body1->getCollisionObject(), step, way);
+	// Parts that swing down beside one that touches already count too.
+	const double usual = SPREAD * double(m_sides[m_roles == PALP_POINTS_OF_A ? 0 : 1].radius);
+	if (way > usual)
+		params.spread = way;
 	params.choice = int(m_options->choice);
 	params.count = std::uint32_t(std::max(1, m_options->count));
 	params.roles = m_roles;
@@ -202,6 +211,10 @@ void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* 
 
 	if (asked)
 	{
+		// Such results look up the order of the bodies in a manifold.
+		btPersistentManifold* before = result->getPersistentManifold();
+		btPersistentManifold* order = m_dispatcher->getNewManifold(body0->getCollisionObject(), body1->getCollisionObject());
+		result->setPersistentManifold(order);
 		for (std::size_t i = 0; i < found.point_count; i++)
 		{
 			const palp_manifold_point& p = found.points[i];
@@ -209,6 +222,8 @@ void VoxPtsCollisionAlgorithm::processCollision(const btCollisionObjectWrapper* 
 			const btVector3 on_b = w_from_b * btVector3(btScalar(p.point_b[0]), btScalar(p.point_b[1]), btScalar(p.point_b[2]));
 			result->addContactPoint(-normal, on_b, btScalar(p.distance));
 		}
+		result->setPersistentManifold(before);
+		m_dispatcher->releaseManifold(order);
 		return;
 	}
 	write(found, body0, body1, step);

@@ -16,26 +16,18 @@ struct palp_manifold_point;
 
 namespace palpate
 {
-class VoxPtsCollisionAlgorithm : public btActivatingCollisionAlgorithm
+/// A pair's memory.
+class Contacts
 {
 public:
-	VoxPtsCollisionAlgorithm(const btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
-							 const btCollisionObjectWrapper* body1, std::shared_ptr<const Options> options);
-	~VoxPtsCollisionAlgorithm() override;
+	Contacts(btDispatcher* dispatcher, std::shared_ptr<const Options> options);
+	~Contacts();
+	Contacts(const Contacts&) = delete;
+	Contacts& operator=(const Contacts&) = delete;
 
-	void processCollision(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, const btDispatcherInfo& info,
-						  btManifoldResult* result) override;
-	/// 1: no time of impact is computed; contacts are reported before touch instead.
-	btScalar calculateTimeOfImpact(btCollisionObject*, btCollisionObject*, const btDispatcherInfo&, btManifoldResult*) override { return 1; }
-	void getAllContactManifolds(btManifoldArray& manifolds) override;
-
-	struct CreateFunc : btCollisionAlgorithmCreateFunc
-	{
-		explicit CreateFunc(std::shared_ptr<const Options> options) : options(std::move(options)) {}
-		btCollisionAlgorithm* CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
-													   const btCollisionObjectWrapper* body1) override;
-		const std::shared_ptr<const Options> options;
-	};
+	void process(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, const btDispatcherInfo& info,
+				 btManifoldResult* result);
+	void list(btManifoldArray& manifolds) const;
 
 private:
 	/// A manifold of Bullet for one of the engine's.
@@ -48,13 +40,14 @@ private:
 
 	/// Whether the two sides can collide; makes them when a shape has changed.
 	bool ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1);
-	/// How far the bodies can approach in a step, and what is reported besides [m].
-	double margin(const btCollisionObject* body0, const btCollisionObject* body1, double step) const;
+	/// How far away points are reported, and how far the bodies can approach in a step [m].
+	double margin(const btCollisionObject* body0, const btCollisionObject* body1, double step, double& way) const;
 	void write(const palp_manifolds& found, const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, double step);
 	void fill(Slot& slot, const palp_manifold_point* points, std::uint32_t count, const btCollisionObjectWrapper* body0,
 			  const btCollisionObjectWrapper* body1, double step);
 	void clear();
 
+	btDispatcher* m_dispatcher;
 	std::shared_ptr<const Options> m_default, m_options;
 	Side m_sides[2];
 	bool m_usable = false;
@@ -64,4 +57,37 @@ private:
 	std::vector<Slot> m_slots, m_next;
 	Bounce m_bounce;
 };
+
+/// What Bullet sees of a pair. It must be small: Bullet's dispatcher has places for algorithms of its own sizes, and does not check.
+class VoxPtsCollisionAlgorithm : public btActivatingCollisionAlgorithm
+{
+public:
+	VoxPtsCollisionAlgorithm(const btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
+							 const btCollisionObjectWrapper* body1, std::shared_ptr<const Options> options)
+		: btActivatingCollisionAlgorithm(info, body0, body1), m_contacts(new Contacts(info.m_dispatcher1, std::move(options)))
+	{
+	}
+
+	void processCollision(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, const btDispatcherInfo& info,
+						  btManifoldResult* result) override
+	{
+		m_contacts->process(body0, body1, info, result);
+	}
+	/// 1: no time of impact is computed; contacts are reported before touch instead.
+	btScalar calculateTimeOfImpact(btCollisionObject*, btCollisionObject*, const btDispatcherInfo&, btManifoldResult*) override { return 1; }
+	void getAllContactManifolds(btManifoldArray& manifolds) override { m_contacts->list(manifolds); }
+
+	struct CreateFunc : btCollisionAlgorithmCreateFunc
+	{
+		explicit CreateFunc(std::shared_ptr<const Options> options) : options(std::move(options)) {}
+		btCollisionAlgorithm* CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* body0,
+													   const btCollisionObjectWrapper* body1) override;
+		const std::shared_ptr<const Options> options;
+	};
+
+private:
+	std::unique_ptr<Contacts> m_contacts;
+};
+// Bullet's smallest place is that of btConvexConvexAlgorithm and its like.
+static_assert(sizeof(VoxPtsCollisionAlgorithm) <= sizeof(btActivatingCollisionAlgorithm) + 2 * sizeof(void*), "too large for the pool");
 }  // namespace palpate

@@ -47,8 +47,7 @@ void motion(const btCollisionObject* object, const btVector3& place, btVector3& 
 }
 }  // namespace
 
-void VoxPtsCollisionAlgorithm::write(const palp_manifolds& found, const btCollisionObjectWrapper* body0,
-									 const btCollisionObjectWrapper* body1, double step)
+void Contacts::write(const palp_manifolds& found, const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, double step)
 {
 	m_bounce.begin(step, m_options->bounce_threshold, m_options->erp);
 	m_next.clear();
@@ -73,8 +72,8 @@ void VoxPtsCollisionAlgorithm::write(const palp_manifolds& found, const btCollis
 	m_bounce.end();
 }
 
-void VoxPtsCollisionAlgorithm::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t count,
-									const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, double step)
+void Contacts::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t count, const btCollisionObjectWrapper* body0,
+					const btCollisionObjectWrapper* body1, double step)
 {
 	const btCollisionObject *a = body0->getCollisionObject(), *b = body1->getCollisionObject();
 	const btTransform w_from_a = body0->getWorldTransform() * m_sides[0].body_from_data;
