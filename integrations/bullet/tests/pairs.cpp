@@ -143,7 +143,8 @@ int main()
 	btScaledBvhTriangleMeshShape scaled(&mesh, btVector3(btScalar(0.5), btScalar(0.5), 1));
 	btGImpactMeshShape gimpact(&triangles);
 	gimpact.updateBound();
-	std::vector<float> heights(21 * 21, 0.5f);
+	// To Bullet PHY_FLOAT is btScalar.
+	std::vector<btScalar> heights(21 * 21, btScalar(0.5));
 	btHeightfieldTerrainShape terrain(21, 21, heights.data(), 1, 0, 1, 2, PHY_FLOAT, false);
 	terrain.setLocalScaling(btVector3(btScalar(0.1), btScalar(0.1), 1));
 	btHeightfieldTerrainShape flipped(21, 21, heights.data(), 1, 0, 1, 2, PHY_FLOAT, true);
