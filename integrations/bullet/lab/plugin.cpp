@@ -42,6 +42,7 @@ void registerPlugin(btCollisionDispatcher& dispatcher, const Args& args)
 		throw std::runtime_error("--choice is regular, segmented or patches, not " + choice);
 	options.count = int(args.number("manifolds", args.number("level", options.count)));
 	options.threshold = args.number("threshold", 0);
+	options.spread = args.number("spread", 0);
 	options.both = args.has("both");
 	options.budget_points = std::size_t(args.number("budget-points", 0));
 	options.budget_micros = args.number("budget-micros", 0);

@@ -118,8 +118,7 @@ void Contacts::list(btManifoldArray& manifolds) const
 bool Contacts::ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1)
 {
 	const btCollisionShape* shapes[2] = {body0->getCollisionShape(), body1->getCollisionShape()};
-	const Print prints[2] = {printOf(*shapes[0]), printOf(*shapes[1])};
-	if (m_sides[0].print == prints[0] && m_sides[1].print == prints[1])
+	if (m_sides[0].is(*shapes[0]) && m_sides[1].is(*shapes[1]))
 		return m_usable;
 	for (int i = 0; i < 2; i++)
 		m_sides[i] = sideOf(*shapes[i], *m_default);
@@ -193,6 +192,8 @@ void Contacts::process(const btCollisionObjectWrapper* body0, const btCollisionO
 	const double usual = SPREAD * double(m_sides[m_roles == PALP_POINTS_OF_A ? 0 : 1].radius);
 	if (way > usual)
 		params.spread = way;
+	if (m_options->spread > 0)
+		params.spread = std::max(way, m_options->spread);
 	params.choice = int(m_options->choice);
 	params.count = std::uint32_t(std::max(1, m_options->count));
 	params.roles = m_roles;

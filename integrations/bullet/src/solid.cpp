@@ -255,6 +255,16 @@ Print printOf(const btCollisionShape& shape)
 	return print;
 }
 
+bool Side::is(const btCollisionShape& shape) const
+{
+	if (&shape != print.shape || shape.getShapeType() != print.type)
+		return false;
+	// Nothing else is of our type: no need to ask what is at a place where one of ours was.
+	if (ours)
+		return static_cast<const Shape&>(shape).data().get() == print.data;
+	return printOf(shape) == print;
+}
+
 Side sideOf(const btCollisionShape& shape, const Options& options)
 {
 	Side side;

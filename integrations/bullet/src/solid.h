@@ -33,6 +33,7 @@ struct Print
 };
 Print printOf(const btCollisionShape& shape);
 
+
 struct Side
 {
 	Print print;
@@ -45,6 +46,9 @@ struct Side
 	std::shared_ptr<const Options> options;
 	std::string trouble;  // why it cannot collide; empty if it can
 	std::shared_ptr<const void> keep;
+
+	/// Whether a shape is still the one this was made from.
+	bool is(const btCollisionShape& shape) const;
 };
 
 /// What a shape is to the engine. Builds where that is needed: a hull's faces, a static mesh's field.

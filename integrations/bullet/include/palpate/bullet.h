@@ -44,6 +44,9 @@ struct Options
 	/// Points this far outside are reported, besides the way the bodies approach each other in a step [m]; 0: a fiftieth of the
 	/// smaller body's radius, but at most gContactBreakingThreshold.
 	double threshold = 0;
+	/// Points at most this much farther than the nearest, or than touching, can be chosen, besides the way of a step [m]; 0: a hundredth of
+	/// the radius of the shape that gives the points, at least half their spacing. Smaller: faster, and a body rests on a smaller base.
+	double spread = 0;
 	/// Bodies that overlap are pushed apart at most this fast [m/s]; a reported depth is cut to what does that. 0: no limit.
 	double depenetration = 3;
 	/// The world's btContactSolverInfo::m_erp2, which the limit above needs [1].
