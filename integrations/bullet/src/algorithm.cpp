@@ -146,7 +146,7 @@ bool Contacts::ready(const btCollisionObjectWrapper* body0, const btCollisionObj
 	return true;
 }
 
-double Contacts::margin(const btCollisionObject* body0, const btCollisionObject* body1, double step, double& way) const
+double Contacts::margin(const btCollisionObject* body0, const btCollisionObject* body1, double step, double& way)
 {
 	double threshold = m_options->threshold;
 	if (!(threshold > 0))
@@ -155,6 +155,7 @@ double Contacts::margin(const btCollisionObject* body0, const btCollisionObject*
 		const btScalar radius = r0 > 0 && r1 > 0 ? std::min(r0, r1) : std::max(r0, r1);
 		threshold = std::min(double(gContactBreakingThreshold), THRESHOLD * radius);
 	}
+	m_threshold = threshold;
 	btVector3 approach(0, 0, 0);
 	double turning = 0;
 	const btCollisionObject* bodies[2] = {body0, body1};

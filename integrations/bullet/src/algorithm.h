@@ -41,7 +41,7 @@ private:
 	/// Whether the two sides can collide; makes them when a shape has changed.
 	bool ready(const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1);
 	/// How far away points are reported, and how far the bodies can approach in a step [m].
-	double margin(const btCollisionObject* body0, const btCollisionObject* body1, double step, double& way) const;
+	double margin(const btCollisionObject* body0, const btCollisionObject* body1, double step, double& way);
 	void write(const palp_manifolds& found, const btCollisionObjectWrapper* body0, const btCollisionObjectWrapper* body1, double step);
 	void fill(Slot& slot, const palp_manifold_point* points, std::uint32_t count, const btCollisionObjectWrapper* body0,
 			  const btCollisionObjectWrapper* body1, double step);
@@ -54,6 +54,7 @@ private:
 	int m_roles = 0;
 	bool m_both = false;
 	std::uint64_t m_pair = 0;
+	double m_threshold = 0;  // of the last step [m]
 	std::vector<Slot> m_slots, m_next;
 	Bounce m_bounce;
 };

@@ -86,6 +86,19 @@ void Contacts::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t
 		farthest = std::max(farthest, points[i].distance);
 	manifold.setContactBreakingThreshold(btScalar(farthest));
 
+	// New points first; a segment gives one a step, and its manifold has room for those of the steps before, as Bullet's own.
+	struct Entry
+	{
+		btVector3 on_a, on_b, normal;
+		double distance;
+		std::uint32_t id;
+		int from;
+	};
+	Entry entries[MANIFOLD_CACHE_SIZE];
+	for (std::uint32_t i = 0; i < count; i++)
+		entries[i] = {w_from_a * vector(points[i].point_a), w_from_b * vector(points[i].point_b),
+					  -(w_from_a.getBasis() * vector(points[i].normal)), points[i].distance, points[i].id, -1};
+
 	const int before = manifold.getNumContacts();
 	btManifoldPoint old[MANIFOLD_CACHE_SIZE];
 	std::uint32_t old_ids[MANIFOLD_CACHE_SIZE];
@@ -96,31 +109,36 @@ void Contacts::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t
 	}
 	// Points that are gone take what the user attached to them along.
 	bool kept[MANIFOLD_CACHE_SIZE] = {};
-	int from[MANIFOLD_CACHE_SIZE];
 	for (std::uint32_t i = 0; i < count; i++)
-	{
-		from[i] = -1;
 		for (int k = 0; k < before; k++)
-			if (!kept[k] && old_ids[k] == points[i].id)
+			if (!kept[k] && old_ids[k] == entries[i].id)
 			{
-				from[i] = k;
+				entries[i].from = k;
 				kept[k] = true;
 				break;
 			}
-	}
 	for (int k = 0; k < before; k++)
-		if (!kept[k])
+	{
+		if (kept[k])
+			continue;
+		const btVector3 on_a = a->getWorldTransform() * old[k].m_localPointA, on_b = b->getWorldTransform() * old[k].m_localPointB;
+		const btVector3 normal = old[k].m_normalWorldOnB, apart = on_a - on_b;
+		const btScalar distance = normal.dot(apart), drift = (apart - normal * distance).length();
+		if (m_options->choice == Choice::Segmented && count < MANIFOLD_CACHE_SIZE && distance <= m_threshold && drift <= m_threshold)
+			entries[count++] = {on_a, on_b, normal, distance, old_ids[k], k};
+		else
 			manifold.clearUserCache(old[k]);
+	}
 
 	manifold.setNumContacts(int(count));
 	for (std::uint32_t i = 0; i < count; i++)
 	{
-		const palp_manifold_point& found = points[i];
+		const Entry& found = entries[i];
 		btManifoldPoint& p = manifold.getContactPoint(int(i));
 		p = blank;
-		p.m_normalWorldOnB = -(w_from_a.getBasis() * vector(found.normal));
-		p.m_positionWorldOnA = w_from_a * vector(found.point_a);
-		p.m_positionWorldOnB = w_from_b * vector(found.point_b);
+		p.m_normalWorldOnB = found.normal;
+		p.m_positionWorldOnA = found.on_a;
+		p.m_positionWorldOnB = found.on_b;
 		p.m_localPointA = a->getWorldTransform().invXform(p.m_positionWorldOnA);
 		p.m_localPointB = b->getWorldTransform().invXform(p.m_positionWorldOnB);
 		double distance = found.distance;
@@ -128,9 +146,9 @@ void Contacts::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t
 			distance = std::max(distance, -m_options->depenetration * step / m_options->erp);
 		p.m_distance1 = btScalar(distance);
 		btPlaneSpace1(p.m_normalWorldOnB, p.m_lateralFrictionDir1, p.m_lateralFrictionDir2);
-		if (from[i] >= 0)
+		if (found.from >= 0)
 		{
-			const btManifoldPoint& last = old[from[i]];
+			const btManifoldPoint& last = old[found.from];
 			p.m_appliedImpulse = last.m_appliedImpulse;
 			p.m_appliedImpulseLateral1 = last.m_appliedImpulseLateral1;
 			p.m_appliedImpulseLateral2 = last.m_appliedImpulseLateral2;
@@ -156,9 +174,9 @@ void Contacts::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t
 			p.m_combinedRestitution = btScalar(m_bounce.restitution(approach, p.m_combinedRestitution));
 		}
 		const bool custom = ((a->getCollisionFlags() | b->getCollisionFlags()) & btCollisionObject::CF_CUSTOM_MATERIAL_CALLBACK) != 0;
-		if (gContactAddedCallback && custom && from[i] < 0)
+		if (gContactAddedCallback && custom && found.from < 0)
 			(*gContactAddedCallback)(p, body0, p.m_partId0, p.m_index0, body1, p.m_partId1, p.m_index1);
-		if (gContactProcessedCallback && from[i] >= 0)
+		if (gContactProcessedCallback && found.from >= 0)
 			(*gContactProcessedCallback)(p, const_cast<btCollisionObject*>(a), const_cast<btCollisionObject*>(b));
 	}
 	if (gContactStartedCallback && before == 0 && count > 0)
