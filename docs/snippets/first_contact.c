@@ -18,8 +18,9 @@ int main(void) {
     palp_contacts contacts;
     palp_distance distance;
     palp_force force;
-    /* B's centre is 58.5 mm along A's x axis, a millimetre and a half nearer than the gears should be; half a tooth turned. */
-    palp_pose a_from_b = {{0.0, 0.0, 0.0654031292301430668, 0.997858923238603506}, {0.0585, 0.0, 0.0}};
+    /* B's centre is 58.5 mm along A's x axis, a millimetre and a half nearer than the gears should be. */
+    /* It is turned by half a tooth: x y z w, made unit. */
+    palp_pose a_from_b = {{0.0, 0.0, 0.0654, 0.99786}, {0.0585, 0.0, 0.0}};
     palp_shape_params how = {0};
     palp_force_params push = {0};
     palp_friction none = {0};

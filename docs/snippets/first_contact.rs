@@ -13,8 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mesh = Mesh::new(raw, &RepairParams::default())?;
     let voxel = Size::Resolution(128).voxel(mesh.aabb())?;
     let gear = Shape::build(mesh, voxel, &Default::default())?;
-    // B's centre is 58.5 mm along A's x axis, a millimetre and a half nearer than the gears should be; half a tooth turned.
-    let half_a_tooth = DQuat::from_xyzw(0.0, 0.0, 0.0654031292301430668, 0.997858923238603506);
+    // B's centre is 58.5 mm along A's x axis, a millimetre and a half nearer than the gears should be.
+    // It is turned by half a tooth: x y z w, made unit.
+    let half_a_tooth = DQuat::from_xyzw(0.0, 0.0, 0.0654, 0.99786);
     let mut a_from_b = Pose::new(half_a_tooth, DVec3::X * 0.0585);
 
     let mut query = Query::new();

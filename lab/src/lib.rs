@@ -4,3 +4,4 @@ pub mod bench;
 pub mod models;
 pub mod oracle;
 pub mod poses;
+pub mod scenes;

@@ -18,12 +18,21 @@ enum Command {
     /// Answer peer requests on standard input with our own engine (one process per row, so that peaks do not mix)
     #[command(hide = true)]
     Row,
+    /// Updates of a pair that are counted: see `bench engines`
+    #[command(hide = true)]
+    Segments {
+        /// A `.palp` file
+        file: std::path::PathBuf,
+        /// The paper's L
+        level: usize,
+    },
 }
 
 fn main() -> std::process::ExitCode {
     let done: Result<()> = match Args::parse().command {
         Command::Bench(options) => bench::run(&options),
         Command::Row => bench::ours::serve(),
+        Command::Segments { file, level } => bench::engines::segments_work(&file, level),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -246,7 +246,8 @@ typedef struct palp_point {
 } palp_point;
 
 /* Told during a build: the stage's name (valid during the call), steps done, and steps in all (0: unknown). Anything but 0 stops
- * the build, which then gives PALP_CANCELLED. Called from threads of the library, one at a time; must be quick, and must not throw. */
+ * the build, which then gives PALP_CANCELLED. Called from threads of the library, one at a time; must be quick, must not throw, and
+ * must not call functions that build or that take many poses. */
 typedef int32_t (*palp_progress)(void *user, const char *stage, uint64_t done, uint64_t total);
 
 /* Builds field and points of a mesh. `progress` may be NULL; `user` is handed to it. */
@@ -567,6 +568,8 @@ typedef struct palp_manifold_params {
     uint32_t count;  /* level of segments, 0: 1; most patches, at most 128, 0: 4 */
     int32_t roles;   /* palp_roles, where both can give points */
     int32_t both;    /* 1: both give points, where both can */
+    int32_t one_normal; /* 1: points whose directions differ become manifolds of their own, for engines with one normal a manifold */
+    int32_t reserved;   /* 0 */
 } palp_manifold_params;
 
 typedef struct palp_manifold_point {

@@ -1,7 +1,8 @@
 //! The border between C and Rust: pointers become values only after they were checked, and no panic goes through.
 //!
 //! Arguments of exported functions are the types here, each one pointer wide. C makes them by calling; Rust makes them from
-//! references. What palpate.h asks of the caller (a pointer is null or points to as much memory as said) is all they rely on.
+//! references. What palpate.h asks of the caller (a pointer is null or points to as much memory as said) is all they rely on; Rust
+//! code that calls, such as tests, owes the same: a count beside a list is that of its slice, or less.
 
 #![expect(
     unsafe_code,

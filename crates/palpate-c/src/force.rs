@@ -157,7 +157,7 @@ impl Pair {
     fn force(&self, params: &ForceParams, motion: &Twist, memory: Option<&mut [ContactState; 2]>) -> Force {
         let (last, pose) = (self.query.last(), &self.a_from_b);
         if self.both {
-            return force::both(last, self.query.last_second(), params, pose, Some(motion), memory);
+            return force::both(last, self.query.last_both()[1], params, pose, Some(motion), memory);
         }
         force::penalty(last, params, pose, Some(motion), of_direction(memory, last.swapped))
     }
@@ -173,7 +173,7 @@ impl Pair {
             force::derivative(c, params, &self.a_from_b, Some(motion), state)
         };
         let first = of(self.query.last());
-        if self.both { (first + of(self.query.last_second())) * 0.5 } else { first }
+        if self.both { (first + of(self.query.last_both()[1])) * 0.5 } else { first }
     }
 }
 

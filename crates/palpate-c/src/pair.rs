@@ -51,6 +51,10 @@ pub struct ManifoldParamsValue {
     pub roles: i32,
     /// Points of both shapes.
     pub both: i32,
+    /// Manifolds of one direction.
+    pub one_normal: i32,
+    /// 0.
+    pub reserved: i32,
 }
 
 impl ManifoldParamsValue {
@@ -76,6 +80,7 @@ impl ManifoldParamsValue {
             choice,
             roles: roles(self.roles)?,
             both: flag(self.both),
+            one_normal: flag(self.one_normal),
             budget: usize::try_from(self.budget).unwrap_or(usize::MAX),
         })
     }

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_void};
 use palpate::progress::Progress;
 use std::ffi::CString;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// `palp_progress`: gets the name of the stage, steps done and steps in all (0: unknown); anything but 0 stops the build.
@@ -18,7 +18,6 @@ pub struct User(pub *mut c_void);
 #[derive(Debug)]
 struct Stage {
     name: CString,
-    done: u64,
     steps: u64,
     user: usize,
 }
@@ -28,6 +27,7 @@ struct Stage {
 pub(crate) struct Reporter {
     callback: Callback,
     stage: Mutex<Stage>,
+    done: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -35,15 +35,16 @@ impl Reporter {
     pub(crate) fn new(callback: Callback, user: User) -> Self {
         // As a number: it is the caller's, and only handed back.
         let user = user.0.expose_provenance();
-        let stage = Stage { name: CString::default(), done: 0, steps: 0, user };
-        Self { callback, stage: Mutex::new(stage), stop: AtomicBool::new(false) }
+        let stage = Stage { name: CString::default(), steps: 0, user };
+        Self { callback, stage: Mutex::new(stage), done: AtomicU64::new(0), stop: AtomicBool::new(false) }
     }
 
     fn call(&self, stage: &Stage) {
         let Some(callback) = self.callback else { return };
         let name: &CStr = &stage.name;
         let user = core::ptr::with_exposed_provenance_mut(stage.user);
-        if callback(user, name.as_ptr(), stage.done, stage.steps) != 0 {
+        let done = self.done.load(Ordering::Relaxed);
+        if callback(user, name.as_ptr(), done, stage.steps) != 0 {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -55,7 +56,8 @@ impl Progress for Reporter {
             return;
         }
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        (stage.name, stage.done, stage.steps) = (CString::new(name).unwrap_or_default(), 0, steps);
+        (stage.name, stage.steps) = (CString::new(name).unwrap_or_default(), steps);
+        self.done.store(0, Ordering::Relaxed);
         self.call(&stage);
     }
 
@@ -63,9 +65,11 @@ impl Progress for Reporter {
         if self.callback.is_none() {
             return;
         }
-        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        stage.done += steps;
-        self.call(&stage);
+        self.done.fetch_add(steps, Ordering::Relaxed);
+        // Another thread tells it just now: nobody waits for that.
+        if let Ok(stage) = self.stage.try_lock() {
+            self.call(&stage);
+        }
     }
 
     fn cancelled(&self) -> bool {

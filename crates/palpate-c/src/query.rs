@@ -315,7 +315,7 @@ export! {
             let (view, non_finite) = p.answer(pose);
             p.both = true;
             first.put(view);
-            second.put(ContactsView::new(p.query.last_second(), non_finite));
+            second.put(ContactsView::new(p.query.last_both()[1], non_finite));
             answered(non_finite)
         })
     }

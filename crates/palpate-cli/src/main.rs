@@ -7,6 +7,7 @@
 mod ask;
 mod cmd;
 mod describe;
+mod drop;
 mod engine;
 mod files;
 mod formats;
@@ -36,6 +37,8 @@ const EXAMPLES: &str = "Examples:
   palpate query bolt.palp nut.palp --pose \"0 0 0.01 0 0 0 1\" --picture nut.png
                                                do they touch, where, how deep, how far apart?
   palpate clearance arm.palp cell.palp --trajectory poses.csv --min 5mm --report motion.html
+  palpate drop gear.stl --unit mm --onto terrain -o fall
+                                               let it fall, and watch it on a page
 
 MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
 Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
@@ -73,6 +76,7 @@ enum Command {
     Report(cmd::report::Args),
     Query(cmd::query::Args),
     Clearance(cmd::clearance::Args),
+    Drop(cmd::drop::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -87,6 +91,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Report(args)) => cmd::report::run(&args, &global),
         Some(Command::Query(args)) => cmd::query::run(&args, &global),
         Some(Command::Clearance(args)) => cmd::clearance::run(&args, &global),
+        Some(Command::Drop(args)) => cmd::drop::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }
 }

@@ -75,11 +75,15 @@ pub(crate) struct Solid {
     pub(crate) mesh_info: MeshInfo,
     /// Up in pictures.
     pub(crate) up: DVec3,
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Solid {
-    fn load(input: &Input, args: &BuildArgs, reporter: &Reporter) -> Result<Self> {
+    /// Opens or builds one.
+    ///
+    /// # Errors
+    /// When it cannot be read or built.
+    pub(crate) fn load(input: &Input, args: &BuildArgs, reporter: &Reporter) -> Result<Self> {
         // Contact needs points, whatever was said.
         let args = &BuildArgs { no_points: false, ..args.clone() };
         let options = args.options()?;

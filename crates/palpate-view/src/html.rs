@@ -177,20 +177,29 @@ impl Page {
 
     /// The whole page. It loads nothing: a content security policy in it forbids that.
     pub fn html(&self) -> String {
-        format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
-             style-src 'unsafe-inline'\"><title>{}</title><style>{STYLE}</style></head>\n<body><main>\n{}</main></body>\
-             </html>\n",
-            escape(&self.title),
-            self.body
-        )
+        whole(&self.title, "", "", &self.body)
+    }
+
+    /// What was added after the heading.
+    pub(crate) fn body_after_heading(&self) -> &str {
+        self.body.split_once("</h1>\n").map_or("", |(_, rest)| rest)
     }
 }
 
+/// A page around `body`, in the style of all pages and `more` of it. `policy` is added to what it may do.
+pub(crate) fn whole(title: &str, more: &str, policy: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; {policy}\
+         style-src 'unsafe-inline'\"><title>{}</title><style>{STYLE}{more}</style></head>\n<body><main>\n{body}</main></body>\
+         </html>\n",
+        escape(title)
+    )
+}
+
 /// Standard base64 with padding.
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -2,7 +2,8 @@
 //!
 //! Nothing here opens a window or asks the system for a font: [`raster`] draws triangles, voxels and points in software as
 //! a [`camera`] sees them, [`glass`] shapes that can be seen through, [`slice`](mod@slice) a plane through a distance field;
-//! [`chart`] writes SVG, [`html`] puts them on one self-contained page, [`png`](mod@png) encodes. The same input gives the
+//! [`chart`] writes SVG, [`html`] puts them on one self-contained page, [`png`](mod@png) encodes. A [`recording`] holds a motion,
+//! [`player`] a page that plays it, [`strip`] pictures of it. The same input gives the
 //! same bytes on any number of threads.
 
 pub mod band;
@@ -13,11 +14,14 @@ pub mod font;
 pub mod glass;
 pub mod html;
 pub mod image;
+pub mod player;
 pub mod png;
 pub mod raster;
+pub mod recording;
 pub mod scene;
 mod shade;
 pub mod slice;
+pub mod strip;
 pub mod units;
 
 pub use crate::camera::{Camera, Lens};

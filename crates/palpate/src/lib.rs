@@ -47,6 +47,7 @@ mod simd;
 mod store;
 pub mod tree;
 pub mod voxmap;
+pub mod world;
 
 pub use asset::Asset;
 pub use contact::{Contact, Contacts};
@@ -58,3 +59,4 @@ pub use shape::Shape;
 pub use shell::Shell;
 pub use tree::Tree;
 pub use voxmap::Voxmap;
+pub use world::World;

@@ -1,5 +1,8 @@
 //! A rigid shape ready for queries: its mesh, its field, its points and its exact surface.
 
+mod place;
+mod scale;
+
 use crate::field::packed::Packed;
 use crate::field::{Exact, FarGrid, Field, FieldError, FieldParams};
 use crate::math::Aabb;
@@ -94,6 +97,24 @@ pub enum ShapeError {
     /// The points.
     #[error(transparent)]
     Shell(#[from] ShellError),
+    /// A scale that is no scale.
+    #[error("the scale is {factor}: give a positive, finite number")]
+    BadScale {
+        /// The factor given [1].
+        factor: f64,
+    },
+    /// A scale that makes a shape too large or too small for single precision.
+    #[error(
+        "scaled by {factor} the largest coordinate is {coordinate} m and the voxel {voxel} m: choose a scale with which they are at most 1e12 m and at least 1e-12 m"
+    )]
+    ScaleRange {
+        /// The factor given [1].
+        factor: f64,
+        /// The largest coordinate it gives [m].
+        coordinate: f64,
+        /// The voxel it gives [m].
+        voxel: f64,
+    },
     /// A resolution leaves no cells for the mesh.
     #[error("a resolution of {resolution} leaves no cells for the mesh; use at least {}", Size::PADDING + 2)]
     BadResolution {

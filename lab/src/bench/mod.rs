@@ -7,6 +7,7 @@ pub mod contact_resolution;
 pub mod contact_shell;
 pub mod cpu_time;
 pub mod encodings;
+pub mod engines;
 pub mod error;
 pub mod generation;
 pub mod machine;
@@ -20,7 +21,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 3] = ["generation", "encodings", "contact"];
+pub const NAMES: [&str; 4] = ["generation", "encodings", "contact", "engines"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -81,6 +82,7 @@ pub fn run(options: &Options) -> Result<()> {
     let report = match name {
         "generation" => generation::run(options)?,
         "contact" => contact::run(options)?,
+        "engines" => engines::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;
@@ -89,7 +91,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// A temporary folder, removed with its handle.
-struct Work(PathBuf);
+pub(crate) struct Work(PathBuf);
 
 impl Work {
     fn new() -> Result<Self> {
@@ -98,7 +100,7 @@ impl Work {
         Ok(Self(path))
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.0.join(name).to_string_lossy().into_owned()
     }
 }

@@ -39,7 +39,7 @@ pub struct Row {
     pub case: String,
     /// What was timed: `build`, `voxelize`, `sample`, …
     pub metric: String,
-    /// `s` (less is better) or `1/s` (more is better).
+    /// `s`, `m` (less is better) or `1/s` (more is better).
     pub unit: String,
     /// Best of our runs; null where ours did not run.
     pub ours: Option<f64>,
@@ -119,7 +119,7 @@ impl Row {
     pub fn finish(mut self) -> Self {
         self.ratio = match (self.ours, self.theirs) {
             (Some(ours), Some(theirs)) if ours > 0.0 && theirs > 0.0 => {
-                Some(if self.unit == "s" { theirs / ours } else { ours / theirs })
+                Some(if matches!(self.unit.as_str(), "s" | "m") { theirs / ours } else { ours / theirs })
             }
             _ => None,
         };
@@ -226,6 +226,8 @@ fn quantity(value: f64, unit: &str) -> String {
         "s" if value < 1e-3 => format!("{:.1} µs", value * 1e6),
         "s" if value < 1.0 => format!("{:.1} ms", value * 1e3),
         "s" => format!("{value:.2} s"),
+        "m" => format!("{:.3} mm", value * 1e3),
+        "m/s" => format!("{value:.2} m/s"),
         "%" => format!("{value:.2} %"),
         "1" => format!("{value:.3}"),
         _ if value >= 1e6 => format!("{:.1} M{unit}", value / 1e6),

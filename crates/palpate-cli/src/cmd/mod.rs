@@ -5,6 +5,7 @@ pub(crate) mod build;
 pub(crate) mod clearance;
 pub(crate) mod demo;
 pub(crate) mod distance;
+pub(crate) mod drop;
 pub(crate) mod export;
 pub(crate) mod inspect;
 pub(crate) mod query;

@@ -11,7 +11,7 @@ use super::{FieldError, FieldParams, Lattice};
 use crate::mesh::Mesh;
 use crate::par;
 use glam::DVec3;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Absolute part of what rounding leaves in doubt, with coordinates up to [`COORDINATES`] [voxels]. Larger: more triangles
 /// are measured twice. Smaller: the plane of a thin triangle, in f32, can exclude the winner.
@@ -41,12 +41,12 @@ pub struct Exact {
     pub(super) origin: DVec3,
     pub(super) voxel: f64,
     /// Vertices [voxels] and triangles in the order of the tree.
-    pub(super) positions: Vec<DVec3>,
-    pub(super) triangles: Vec<[u32; 3]>,
+    pub(super) positions: Arc<Vec<DVec3>>,
+    pub(super) triangles: Arc<Vec<[u32; 3]>>,
     /// The mesh's own number of each triangle, and the way back.
-    original: Vec<u32>,
-    place: Vec<u32>,
-    pub(super) bvh: Bvh,
+    pub(super) original: Arc<Vec<u32>>,
+    pub(super) place: Arc<Vec<u32>>,
+    pub(super) bvh: Arc<Bvh>,
     /// Middle and half diagonal of the box of all vertices [voxels].
     pub(super) middle: DVec3,
     pub(super) radius: f64,
@@ -84,11 +84,11 @@ impl Exact {
         Self {
             origin,
             voxel,
-            positions,
-            triangles,
-            original,
-            place,
-            bvh,
+            positions: Arc::new(positions),
+            triangles: Arc::new(triangles),
+            original: Arc::new(original),
+            place: Arc::new(place),
+            bvh: Arc::new(bvh),
             middle,
             radius,
             slack,

@@ -30,6 +30,7 @@ pub mod paper_modes;
 pub(crate) mod read;
 mod row_search;
 mod sample;
+pub(crate) mod scale;
 mod scan;
 mod sign;
 pub mod source;

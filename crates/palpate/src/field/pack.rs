@@ -7,6 +7,7 @@ use super::packed::{COARSE, Packed, QUADS, Quad};
 use super::scan::BRICK;
 use crate::par;
 use crate::store::prefer_large_pages;
+use std::sync::Arc;
 
 /// Largest number of units: what differences of rounded values can be more stays in 16 bits.
 const LARGEST: f64 = 32_760.0;
@@ -122,7 +123,8 @@ impl<'a> Grid<'a> {
             Err(_) => Some(COARSE + 2 * cell as i32),
             Ok(at) => Some((background + at.checked_sub(self.corners)? / NODES * QUADS) as i32),
         };
-        let directory = self.field.directory.iter().enumerate().map(place).collect::<Option<_>>()?;
+        let directory = self.field.directory.iter().enumerate().map(place).collect::<Option<Vec<_>>>()?;
+        let (directory, quads) = (Arc::new(directory), Arc::new(quads));
         Some(Packed { lattice: *self.field.lattice(), directory, quads, scale, error })
     }
 }

@@ -10,6 +10,7 @@ use super::read::{BLOCKS, Cells, Group, Layout, View};
 use super::scan::BRICK;
 use super::{Lattice, brick::SIDE};
 use crate::simd::{LANES, Lanes, Places};
+use std::sync::Arc;
 
 /// A node's value, what it grows by to the next along x, and both of the next node along y.
 pub(crate) type Quad = [i16; 4];
@@ -19,14 +20,14 @@ pub(super) const QUADS: usize = BRICK * BRICK * SIDE;
 /// Set in the directory where a cell is not refined.
 pub(super) const COARSE: i32 = i32::MIN;
 
-/// The values of a field, packed. `pack.rs` makes it.
+/// The values of a field, packed. `pack.rs` makes it; in another scale it shares the memory.
 #[derive(Debug)]
 pub(crate) struct Packed {
     pub(super) lattice: Lattice,
     /// For each cell where its quads begin; those of the background have the highest bit set.
-    pub(super) directory: Vec<i32>,
+    pub(super) directory: Arc<Vec<i32>>,
     /// Two for each cell of the background, then brick after brick.
-    pub(super) quads: Vec<Quad>,
+    pub(super) quads: Arc<Vec<Quad>>,
     /// Metres per unit: in bricks, and in the background.
     pub(super) scale: [f32; 2],
     /// Largest difference to the field [m].

@@ -98,6 +98,9 @@ pub struct ManifoldParams {
     pub roles: Roles,
     /// Ask both shapes for points, where both can: parts with edges finer than the other's points.
     pub both: bool,
+    /// The engine has one normal for each manifold: points whose directions differ more than about half a degree become manifolds of
+    /// their own. Between them a round part is held as by flat faces: it cannot roll, and a nut cannot turn.
+    pub one_normal: bool,
     /// About how many points and balls may be tested; 0: all that are needed. Whatever was reached is a picture of the whole contact.
     pub budget: usize,
 }
@@ -110,6 +113,7 @@ impl Default for ManifoldParams {
             choice: Choice::Regular,
             roles: Roles::Fewer,
             both: false,
+            one_normal: false,
             budget: 0,
         }
     }

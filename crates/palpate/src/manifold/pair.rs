@@ -1,7 +1,7 @@
 //! The contacts of a pair, step after step, as manifolds.
 
 use super::choose::{Candidate, Chooser, LEVEL};
-use super::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, Manifolds, SPREAD};
+use super::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, Manifolds, POINTS, SPREAD};
 use crate::contact::Contacts;
 use crate::math::Pose;
 use crate::query::solid::Extent;
@@ -10,6 +10,8 @@ use crate::shape::Shape;
 use crate::tree::Tree;
 use glam::{DVec3, Vec3};
 
+/// Directions that are one: cosine of about half a degree [1].
+const FLAT: f32 = 0.99996;
 /// Set in the ids of A's points.
 const OF_A: u32 = 1 << 31;
 
@@ -103,16 +105,24 @@ impl Pair {
         self.touched = self.chooser.candidates.iter().any(|c| c.distance <= 0.0);
         let (points, manifolds, origin) = (&mut self.points, &mut self.manifolds, self.chooser.origin);
         let b_from_a = a_from_b.inverse();
+        let split = if params.one_normal { POINTS } else { 1 };
         let mut emit = |key: usize, chosen: &[Candidate]| {
-            let first = points.len() as u32;
-            let mut normal = Vec3::ZERO;
-            for c in chosen {
-                points.push(placed(c, origin, &b_from_a));
-                normal += c.normal;
+            let mut taken = [false; POINTS];
+            for part in 0..split {
+                let Some(from) = (0..chosen.len()).find(|i| !taken[*i]) else { break };
+                let first = points.len() as u32;
+                let mut normal = Vec3::ZERO;
+                for (c, taken) in chosen.iter().zip(&mut taken).skip(from) {
+                    if !*taken && (split == 1 || c.normal.dot(chosen[from].normal) >= FLAT) {
+                        *taken = true;
+                        points.push(placed(c, origin, &b_from_a));
+                        normal += c.normal;
+                    }
+                }
+                let normal = normal.try_normalize().unwrap_or(chosen[from].normal).as_dvec3();
+                let count = points.len() as u32 - first;
+                manifolds.push(Manifold { normal, key: (key * split + part) as u32, first, count });
             }
-            let normal = normal.try_normalize().unwrap_or(chosen.first().map_or(Vec3::Z, |c| c.normal));
-            let count = chosen.len() as u32;
-            manifolds.push(Manifold { normal: normal.as_dvec3(), key: key as u32, first, count });
         };
         let keys = match params.choice {
             Choice::Regular => self.chooser.regular(&mut emit),
@@ -129,7 +139,7 @@ impl Pair {
         Manifolds {
             manifolds: &self.manifolds,
             points: &self.points,
-            keys,
+            keys: keys * split,
             candidates,
             cut_short: search.cut_short,
             non_finite: search.non_finite,

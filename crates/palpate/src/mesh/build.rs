@@ -97,7 +97,7 @@ impl Mesh {
 const CHUNK: usize = 1 << 14;
 
 /// Which vertices the triangles use, if all values are sound.
-fn check_input(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<Vec<bool>, MeshError> {
+pub(super) fn check_input(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<Vec<bool>, MeshError> {
     if triangles.is_empty() {
         return Err(MeshError::Empty);
     }

@@ -58,4 +58,10 @@ pub enum MeshError {
         /// The tolerance [1].
         value: f64,
     },
+    /// A sheet cannot be made solid by this thickness.
+    #[error("the thickness is {length} m: give a direction with a positive length up to 1e12 m")]
+    BadThickness {
+        /// How far the back would be from the front [m].
+        length: f64,
+    },
 }

@@ -37,6 +37,7 @@ mod read_error;
 #[cfg(test)]
 mod repair_tests;
 pub mod samples;
+mod scale;
 #[cfg(test)]
 pub(crate) mod shapes;
 pub(crate) mod sliver;
@@ -46,6 +47,7 @@ mod stl;
 #[cfg(test)]
 mod tests;
 mod text;
+mod thicken;
 pub(crate) mod topology;
 mod triangulate;
 mod weld;
@@ -63,6 +65,7 @@ pub use error::MeshError;
 pub use load::{Format, unit_scale};
 pub use mass::MassProperties;
 pub use read_error::{Place, ReadError};
+pub use thicken::{Thickened, thicken};
 pub use topology::Topology;
 pub use winding::winding_number_exact;
 pub use write::{write_obj, write_ply, write_stl};

@@ -162,8 +162,8 @@ impl Query {
         &self.contacts
     }
 
-    /// A's points in B's field, if the last query was [`Query::both`].
-    pub fn last_second(&self) -> &Contacts {
-        &self.second
+    /// Those of the last [`Query::both`], if no other query came after: B's points in A, then A's points in B.
+    pub fn last_both(&self) -> [&Contacts; 2] {
+        [&self.contacts, &self.second]
     }
 }

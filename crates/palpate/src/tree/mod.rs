@@ -8,6 +8,7 @@ mod build;
 mod cluster;
 mod facing;
 mod nearest;
+mod scale;
 
 use crate::shell::{Shell, ShellReport};
 use crate::simd::LANES;

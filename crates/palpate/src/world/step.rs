@@ -1,0 +1,200 @@
+//! One step of a world.
+//!
+//! Velocities v at its end satisfy M (v − v*) = h f(v), where v* is without contacts and f the forces of contacts at the end of the
+//! step. Newton's method: in each round the contacts that push, and those that slide, are taken anew.
+
+use super::pair::{Pair, closing, reach};
+use super::solve::{Block, Six};
+use super::{Body, World, WorldError};
+use crate::par;
+use glam::{DMat3, DVec3};
+
+/// Rounds end when no body's velocity changes by more than this share of what gravity does in a step [1].
+const SETTLED: f64 = 1e-4;
+/// Square of the linear solver's residual over the first [1].
+const SOLVED: f64 = 1e-18;
+/// Rounds that go the whole way.
+const WHOLE: usize = 5;
+/// Fewer pairs than this are not worth a second thread.
+const FEW: usize = 4;
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Near pairs, at the end.
+    pub pairs: usize,
+    /// Points that were inside another body when the last part of the step began.
+    pub contacts: usize,
+    /// The deepest of those of the whole step [m].
+    pub deepest: f64,
+    /// Energy of motion, at the end [J].
+    pub kinetic: f64,
+    /// Energy of height, 0 at the world's origin [J].
+    pub potential: f64,
+    /// Parts the step was divided into.
+    pub substeps: usize,
+    /// Rounds of Newton's method in all.
+    pub rounds: usize,
+    /// Iterations of the linear solver in all.
+    pub iterations: usize,
+    /// Largest change of a velocity in the last round of any part [m/s]: how far it is from converged.
+    pub unsettled: f64,
+    /// Bodies whose motion overflowed: they were stopped where they were.
+    pub non_finite: usize,
+}
+
+impl World {
+    /// Moves everything by `dt` seconds.
+    ///
+    /// First order in contact; free bodies fly exactly under gravity and conserve energy and momentum when they spin. Pairs run in
+    /// parallel on the current rayon pool, with the same bits for any number of threads. Allocates only for more bodies, near pairs or
+    /// contacts than there were before. Refuses a time that is not positive and finite.
+    pub fn step(&mut self, dt: f64) -> Result<StepReport, WorldError> {
+        if !(dt > 0.0 && dt.is_finite()) {
+            return Err(WorldError::Parameter { name: "dt", value: dt });
+        }
+        self.find_pairs(dt);
+        let mut parts = 1.0_f64;
+        for pair in &self.pairs {
+            if let Some(near) = bodies(&self.slots, pair.key) {
+                let way = dt * closing(near, near.map(|b| [b.state.linear, b.state.angular]));
+                parts = parts.max(way / reach(near));
+            }
+        }
+        let parts = (parts.ceil() as usize).clamp(1, self.params.max_substeps.max(1));
+        let mut report = StepReport { substeps: parts, ..Default::default() };
+        for part in 0..parts {
+            if part > 0 {
+                self.find_pairs(dt / parts as f64);
+            }
+            self.substep(dt / parts as f64, &mut report);
+        }
+        report.pairs = self.pairs.len();
+        for (_, body) in self.bodies().filter(|(_, b)| b.is_dynamic()) {
+            report.kinetic += body.kinetic();
+            report.potential -= body.mass * self.params.gravity.dot(body.centre());
+        }
+        Ok(report)
+    }
+
+    /// Near pairs, in order, with the memory of those that were near before.
+    fn find_pairs(&mut self, dt: f64) {
+        let (slots, fall) = (&self.slots, self.params.pull() * dt * dt);
+        let boxes = slots.iter().map(|(_, b)| Some(b.as_ref()?.bounds(dt).padded(fall)));
+        self.broad.sweep(boxes, |i, j| {
+            bodies(slots, (i as u32, j as u32)).is_some_and(|[a, b]| {
+                let meet = a.state.groups & b.state.meets != 0 && b.state.groups & a.state.meets != 0;
+                meet && (a.is_dynamic() || b.is_dynamic())
+            })
+        });
+        core::mem::swap(&mut self.pairs, &mut self.last);
+        let mut last = self.last.drain(..).peekable();
+        for &key in &self.broad.near {
+            while let Some(parted) = last.next_if(|p| p.key < key) {
+                self.spare.push(parted);
+            }
+            let pair = last.next_if(|p| p.key == key).unwrap_or_else(|| {
+                let mut pair = self.spare.pop().unwrap_or_default();
+                pair.reset(key);
+                pair
+            });
+            self.pairs.push(pair);
+        }
+        self.spare.extend(last);
+    }
+
+    fn substep(&mut self, h: f64, report: &mut StepReport) {
+        let params = self.params;
+        let (slots, solver) = (&mut self.slots, &mut self.solver);
+        // Velocities without contacts.
+        solver.mass.clear();
+        solver.free.clear();
+        solver.v.clear();
+        for (_, body) in slots.iter() {
+            let (mut mass, mut v) = (Block::ZERO, [DVec3::ZERO; 2]);
+            let mut free = v;
+            if let Some(body) = body {
+                v = [body.state.linear, body.state.angular];
+                free = v;
+                if body.is_dynamic() {
+                    let inertia = body.inertia();
+                    mass = Block {
+                        ll: DMat3::from_diagonal(DVec3::splat(body.mass)),
+                        la: DMat3::ZERO,
+                        aa: inertia,
+                    };
+                    free[0] += (params.gravity + body.push.force / body.mass) * h;
+                    free[1] += inertia.inverse() * body.push.torque * h;
+                    free = [0, 1].map(|k| free[k] / (1.0 + h * body.state.drag[k]));
+                }
+            }
+            solver.mass.push(mass);
+            solver.free.push(free);
+            solver.v.push(v);
+        }
+        let free = &solver.free;
+        for_pairs(&mut self.pairs, |pair| {
+            if let Some(near) = bodies(slots, pair.key) {
+                pair.narrow(near, [free[pair.key.0 as usize], free[pair.key.1 as usize]], h, &params);
+            }
+        });
+        report.contacts = self.pairs.iter().map(|p| p.touching).sum();
+        report.deepest = self.pairs.iter().map(|p| p.deepest).fold(report.deepest, f64::max);
+
+        // Rounds, from the velocities before: bodies at rest stay there. Late ones go half the way: two sets of contacts may take turns.
+        let (goal, mut change) = (SETTLED * params.pull() * h, 0.0);
+        for round in 0..params.max_rounds.max(1) {
+            solver.lacking(&mut self.pairs, h);
+            report.iterations += solver.solve(SOLVED, params.max_iterations.max(1));
+            report.rounds += 1;
+            let share = if round < WHOLE { 1.0 } else { 0.5 };
+            change = 0.0;
+            for (i, (v, x)) in solver.v.iter_mut().zip(&solver.x).enumerate() {
+                let radius = slots[i].1.as_ref().map_or(0.0, |b| b.radius);
+                change = f64::max(change, x[0].length() + x[1].length() * radius);
+                *v = [v[0] + x[0] * share, v[1] + x[1] * share];
+            }
+            if change <= goal {
+                break;
+            }
+        }
+        report.unsettled = report.unsettled.max(change);
+        let v = &solver.v;
+        for_pairs(&mut self.pairs, |pair| {
+            pair.assemble(pair.link.relative(v), h);
+            pair.keep(pair.link.relative(v), h);
+        });
+
+        // A body that nothing touches falls in a parabola: half a step's gravity less.
+        solver.x.clear();
+        solver.x.resize(slots.len(), [DVec3::ZERO; 2]);
+        for pair in self.pairs.iter().filter(|p| p.wrench != crate::math::Wrench::ZERO) {
+            for i in [pair.key.0, pair.key.1] {
+                solver.x[i as usize][0] = DVec3::ONE;
+            }
+        }
+        for (i, (_, body)) in slots.iter_mut().enumerate() {
+            let Some(body) = body else { continue };
+            let [linear, angular]: Six = solver.v[i];
+            let touched = solver.x[i][0] != DVec3::ZERO;
+            let way = if touched { linear } else { 0.5 * (linear + body.state.linear) } * h;
+            (body.state.linear, body.state.angular) = (linear, angular);
+            if body.state.kind != super::Kind::Static {
+                report.non_finite += usize::from(!body.advance(h, way));
+            }
+        }
+    }
+}
+
+pub(super) fn for_pairs(pairs: &mut [Pair], f: impl Fn(&mut Pair) + Sync + Send) {
+    if pairs.len() < FEW {
+        pairs.iter_mut().for_each(f);
+    } else {
+        par::chunks_mut(pairs, 1, |_, p| p.iter_mut().for_each(&f));
+    }
+}
+
+/// The bodies of two places.
+fn bodies(slots: &[(u32, Option<Body>)], (a, b): (u32, u32)) -> Option<[&Body; 2]> {
+    Some([slots[a as usize].1.as_ref()?, slots[b as usize].1.as_ref()?])
+}

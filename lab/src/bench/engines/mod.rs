@@ -1,0 +1,159 @@
+//! `bench engines`: palpate's contacts in physics engines, and the experiments of the 2014 paper.
+//!
+//! Bullet runs in `palpate-bullet`, with its own shapes and with ours in the same process; Rapier and palpate's own world run here.
+//! Parts, for `--only`: ball, stack, drop, low rate, segments, nut, peg, gear, rest, overlap, dragons, bin.
+
+mod ball;
+mod drop;
+mod heap;
+mod parts;
+mod segments;
+
+pub use segments::work as segments_work;
+
+use super::machine::{Machine, Origin};
+use super::svg::{Picture, Series};
+use super::table::{Report, Row};
+use super::{Options, Work};
+use crate::models;
+use anyhow::{Context, Result, bail};
+use palpate_sim::{Engine, SimError};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Colours of lines.
+const COLOURS: [&str; 6] = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#555555"];
+
+/// What one part found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) pictures: Vec<Picture>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// What the parts share.
+pub(crate) struct Lab<'a> {
+    pub(crate) options: &'a Options,
+    /// Folder of models, if there is one.
+    pub(crate) models: Option<PathBuf>,
+    pub(crate) work: Work,
+    /// The program with Bullet, if it is built.
+    pub(crate) bullet: Option<PathBuf>,
+}
+
+impl Lab<'_> {
+    /// The folder of models, or why a part cannot run.
+    pub(crate) fn models(&self) -> Result<&Path> {
+        self.models.as_deref().context("needs models: --models FOLDER or PALPATE_MODELS")
+    }
+
+    /// Runs `palpate-bullet`; its lines of JSON.
+    pub(crate) fn bullet(&self, words: &[&str]) -> Result<Vec<serde_json::Value>> {
+        let program = self.bullet.as_ref().ok_or(SimError::NoBullet)?;
+        eprintln!("palpate-bullet {}", words.join(" "));
+        let out = Command::new(program).args(words).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+        // 1: it ran, and something was not as it should be.
+        if !matches!(out.status.code(), Some(0 | 1)) {
+            bail!("palpate-bullet {}: {}", words.join(" "), out.status);
+        }
+        let text = String::from_utf8_lossy(&out.stdout);
+        let lines = text.lines().filter(|l| l.starts_with('{'));
+        lines.map(|l| serde_json::from_str(l).with_context(|| l.to_owned())).collect()
+    }
+
+    /// The last line of JSON of a run of `palpate-bullet`.
+    pub(crate) fn bullet_last(&self, words: &[&str]) -> Result<serde_json::Value> {
+        self.bullet(words)?.pop().context("palpate-bullet said nothing")
+    }
+
+    /// Engines that can run here.
+    pub(crate) fn engines(&self) -> Vec<Engine> {
+        let all = Engine::ALL.into_iter();
+        all.filter(|e| *e != Engine::Bullet || self.bullet.is_some()).collect()
+    }
+}
+
+/// A number of a line of JSON.
+pub(crate) fn number(value: &serde_json::Value, key: &str) -> Result<f64> {
+    value[key].as_f64().with_context(|| format!("palpate-bullet did not say {key}: {value}"))
+}
+
+/// One line of a chart.
+pub(crate) fn line(name: impl Into<String>, index: usize, dashed: bool, points: Vec<(f64, f64)>) -> Series {
+    Series { name: name.into(), colour: COLOURS[index % COLOURS.len()], dashed, points }
+}
+
+/// A row without a peer.
+pub(crate) fn row(case: impl Into<String>, metric: &str, unit: &str, ours: f64, note: impl Into<String>) -> Row {
+    let case = case.into();
+    Row {
+        model: case.clone(),
+        case,
+        metric: metric.into(),
+        unit: unit.into(),
+        ours: Some(ours),
+        threads: 1,
+        note: Some(note.into()),
+        ..Row::default()
+    }
+}
+
+type Part = fn(&Lab<'_>) -> Result<Found>;
+
+/// Every part, in the order of the report.
+const PARTS: [(&str, Part); 12] = [
+    ("ball", ball::run),
+    ("stack", ball::stack),
+    ("drop", drop::run),
+    ("low rate", drop::low_rate),
+    ("segments", segments::run),
+    ("nut", parts::nut),
+    ("peg", parts::peg),
+    ("gear", parts::gear),
+    ("rest", parts::rest),
+    ("overlap", heap::overlap),
+    ("dragons", heap::dragons),
+    ("bin", heap::bin),
+];
+
+/// Runs the parts that `--only` names, or all.
+pub fn run(options: &Options) -> Result<Report> {
+    let lab = Lab {
+        options,
+        models: models::folder(options.models.as_deref()),
+        work: Work::new()?,
+        bullet: palpate_sim::bullet_program(),
+    };
+    let mut all = Found::default();
+    if lab.bullet.is_none() {
+        all.notes.push(SimError::NoBullet.to_string());
+    }
+    for (name, part) in PARTS {
+        if options.only.as_ref().is_some_and(|o| !name.contains(o.as_str())) {
+            continue;
+        }
+        eprintln!("== {name}");
+        match part(&lab) {
+            Ok(found) => {
+                all.rows.extend(found.rows);
+                all.pictures.extend(found.pictures);
+                all.notes.extend(found.notes);
+            }
+            Err(error) => all.notes.push(format!("{name} did not run: {error:#}")),
+        }
+    }
+    let machine = Machine::here();
+    let origin = Origin::here();
+    Ok(Report {
+        bench: "engines".into(),
+        machine: machine.name.clone(),
+        commit: origin.commit.clone(),
+        threads: options.threads,
+        rows: all.rows,
+        machine_details: machine,
+        origin,
+        notes: all.notes,
+        pictures: all.pictures,
+    })
+}

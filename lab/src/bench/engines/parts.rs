@@ -1,0 +1,183 @@
+//! Parts that fit into each other: nut on bolt, peg in hole, gear on peg; and a part that has to come to rest.
+
+use super::{Found, Lab, line, row};
+use crate::bench::svg::{self, Labels, Picture, Series};
+use crate::scenes;
+use anyhow::Result;
+use glam::DVec3;
+use palpate::{Pose, manifold::Choice};
+use palpate_sim::depth::Referee;
+use palpate_sim::{Body, Engine, Motion, Options, Scene, Simulation, State, start};
+
+/// Rate of all of these [Hz].
+const RATE: f64 = 240.0;
+/// Spacing of the points of small parts [m].
+const SPACING: f64 = 2e-4;
+
+/// What a run of a scene's last body gave.
+struct Run {
+    states: Vec<State>,
+    /// Deepest penetration as the referee sees it [m].
+    deepest: f64,
+    /// Fastest speed [m/s].
+    fastest: f64,
+    lost: usize,
+    step_us: f64,
+    narrow_us: Option<f64>,
+}
+
+fn options() -> Options {
+    Options { rate: RATE, choice: Some(Choice::Patches(16)), both: true, iterations: 0 }
+}
+
+fn simulate(engine: Engine, scene: &Scene, options: &Options, seconds: f64) -> Result<Run> {
+    let mut sim: Box<dyn Simulation> = start(engine, scene, options)?;
+    let mut referee = Referee::new(scene);
+    let body = scene.bodies.len() - 1;
+    let steps = (seconds * options.rate).round() as usize;
+    let mut run = Run { states: Vec::new(), deepest: 0.0, fastest: 0.0, lost: 0, step_us: 0.0, narrow_us: None };
+    for _ in 0..steps {
+        let step = sim.step()?;
+        let state = sim.state(body);
+        run.step_us += step.step_us / steps as f64;
+        if let Some(us) = step.narrow_us {
+            *run.narrow_us.get_or_insert(0.0) += us / steps as f64;
+        }
+        run.lost += step.lost;
+        run.deepest = run.deepest.max(referee.deepest(&*sim).0);
+        run.fastest = run.fastest.max(state.linear.length());
+        run.states.push(state);
+        if step.lost > 0 {
+            break;
+        }
+    }
+    Ok(run)
+}
+
+impl Run {
+    fn last(&self) -> State {
+        self.states.last().copied().unwrap_or_default()
+    }
+
+    /// Height of the body's frame over time.
+    fn heights(&self) -> Vec<(f64, f64)> {
+        self.states.iter().enumerate().step_by(4).map(|(i, s)| (i as f64 / RATE, 1e3 * s.pose.translation.z)).collect()
+    }
+
+    /// Angle from upright [°].
+    fn tilt(&self) -> f64 {
+        (self.last().pose.rotation * DVec3::Z).z.clamp(-1.0, 1.0).acos().to_degrees()
+    }
+
+    fn said(&self) -> String {
+        let narrow = self.narrow_us.map_or_else(String::new, |us| format!(", narrow phase {us:.0} µs"));
+        format!(
+            "penetration {:.0} µm, fastest {:.2} m/s, at the end {:.2} mm high, tilt {:.2}°, {:.2} mm/s; step {:.0} µs{narrow}",
+            1e6 * self.deepest,
+            self.fastest,
+            1e3 * self.last().pose.translation.z,
+            self.tilt(),
+            1e3 * self.last().linear.length(),
+            self.step_us
+        )
+    }
+}
+
+fn picture(name: &str, title: &str, lines: Vec<Series>) -> Picture {
+    let labels = Labels { title: title.into(), x: "time [s]".into(), y: "height [mm]".into(), marks: Vec::new() };
+    Picture { name: name.into(), svg: svg::plot(&labels, &lines) }
+}
+
+/// A nut turns down its bolt by its own weight, from 10 mm above the head.
+pub(super) fn nut(lab: &Lab<'_>) -> Result<Found> {
+    let (mut found, mut lines) = (Found::default(), Vec::new());
+    let seconds = if lab.options.quick { 3.0 } else { 20.0 };
+    for friction in [0.0, 0.01] {
+        let scene = scenes::nut_on_bolt(lab.models()?, friction, SPACING)?;
+        for engine in lab.engines() {
+            let run = simulate(engine, &scene, &options(), seconds)?;
+            let z = run.last().pose.translation.z;
+            let turned = z < 0.0011 && z > -0.0005 && run.tilt() < 2.0;
+            let kept = run.states.iter().all(|s| s.pose.translation.truncate().length() < 1e-3);
+            let verdict = match (turned, kept, run.lost) {
+                (true, true, 0) => "turned down",
+                (false, true, 0) => "did not arrive",
+                _ => "left the bolt",
+            };
+            let note = format!("{verdict}; {}", run.said());
+            let case = format!("nut on bolt, friction {friction}, {}", engine.name());
+            found.rows.push(row(case, "penetration worst", "m", run.deepest, note).finish());
+            lines.push(line(format!("{}, friction {friction}", engine.name()), lines.len(), friction > 0.0, run.heights()));
+        }
+    }
+    found.pictures.push(picture("engines-nut.svg", "Nut on bolt: height above its place on the head", lines));
+    Ok(found)
+}
+
+/// Tight pegs, released 0.3 mm and 0.5° off their holes.
+pub(super) fn peg(lab: &Lab<'_>) -> Result<Found> {
+    let (mut found, mut lines) = (Found::default(), Vec::new());
+    for kind in ["round", "rect"] {
+        let scene = scenes::peg_in_hole(lab.models()?, kind, 3e-4, 0.5f64.to_radians(), 0.1, SPACING)?;
+        for engine in lab.engines() {
+            let run = simulate(engine, &scene, &options(), if lab.options.quick { 2.0 } else { 5.0 })?;
+            let z = run.last().pose.translation.z;
+            let verdict = if (z + 0.020).abs() < 5e-4 { "stands on the floor" } else { "did not arrive" };
+            let case = format!("{kind} peg, {}", engine.name());
+            found.rows.push(row(case, "penetration worst", "m", run.deepest, format!("{verdict}; {}", run.said())).finish());
+            lines.push(line(format!("{kind}, {}", engine.name()), lines.len(), kind == "rect", run.heights()));
+        }
+    }
+    found.pictures.push(picture("engines-peg.svg", "Tight pegs through a plate: height of the lower end", lines));
+    Ok(found)
+}
+
+/// A gear falls onto its peg.
+pub(super) fn gear(lab: &Lab<'_>) -> Result<Found> {
+    let (mut found, mut lines) = (Found::default(), Vec::new());
+    let scene = scenes::gear_on_peg(lab.models()?, 2e-4, 0.5f64.to_radians(), 0.1, SPACING)?;
+    for engine in lab.engines() {
+        let run = simulate(engine, &scene, &options(), if lab.options.quick { 2.0 } else { 5.0 })?;
+        let z = run.last().pose.translation.z;
+        let verdict = if z.abs() < 5e-4 { "sits on the base" } else { "did not arrive" };
+        let case = format!("gear on peg, {}", engine.name());
+        found.rows.push(row(case, "penetration worst", "m", run.deepest, format!("{verdict}; {}", run.said())).finish());
+        lines.push(line(engine.name(), lines.len(), false, run.heights()));
+    }
+    found.pictures.push(picture("engines-gear.svg", "A gear on its peg: height above its place", lines));
+    Ok(found)
+}
+
+/// A bunny comes to rest and stays, without sleep; a free body keeps its energy.
+pub(super) fn rest(lab: &Lab<'_>) -> Result<Found> {
+    let mut found = Found::default();
+    let bunny = scenes::load(lab.models()?, "bunny.obj", 1.7354, 2.1e-3)?;
+    let seconds = if lab.options.quick { 6.0 } else { 65.0 };
+    for engine in lab.engines() {
+        let mut scene = Scene::default();
+        scene.add(scenes::floor(0.0)?);
+        let low = bunny.aabb().min.z;
+        scene.add(Body::new("bunny", bunny.clone(), Motion::Mass(1.0), Pose::from_translation(DVec3::Z * (0.05 - low))));
+        let run = simulate(engine, &scene, &Options { rate: RATE, ..Options::default() }, seconds)?;
+        let still = |s: &State| s.linear.length() < 1e-3;
+        let quiet = run.states.iter().rposition(|s| !still(s)).map_or(0, |i| i + 1);
+        let rest = (run.states.len() - quiet) as f64 / RATE;
+        let note = format!("below 1 mm/s from {:.2} s on, for {rest:.1} s, to the end; {}", quiet as f64 / RATE, run.said());
+        found.rows.push(row(format!("bunny at rest, {}", engine.name()), "rest", "s", rest, note));
+
+        let mut free = Scene { gravity: DVec3::ZERO, ..Scene::default() };
+        let spin = DVec3::new(3.0, 1.0, 2.0);
+        free.add(Body { angular: spin, ..Body::new("bunny", bunny.clone(), Motion::Mass(1.0), Pose::IDENTITY) });
+        let run = simulate(engine, &free, &Options { rate: RATE, ..Options::default() }, 10.0)?;
+        let (_, _, inertia) = free.bodies[0].mass().unwrap_or_default();
+        let energy = |s: &State| {
+            let w = s.pose.rotation.inverse() * s.angular;
+            0.5 * w.dot(inertia * w)
+        };
+        let began = 0.5 * spin.dot(inertia * spin);
+        let drift = run.states.iter().map(|s| (energy(s) / began - 1.0).abs()).fold(0.0, f64::max);
+        let note = "largest relative change of energy in 10 s of free tumbling";
+        found.rows.push(row(format!("free bunny, {}", engine.name()), "energy drift", "%", 100.0 * drift, note));
+    }
+    Ok(found)
+}
