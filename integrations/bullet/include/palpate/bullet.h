@@ -41,7 +41,7 @@ struct Options
 	Choice choice = Choice::Patches;
 	/// Level of Segmented, manifolds of Patches.
 	int count = 8;
-	/// Points this far outside are reported, besides the way the bodies approach each other in a step [m]; 0: a fiftieth of the
+	/// Points this far outside are reported, besides the way the bodies approach each other in a step [m]; 0: a 200th of the
 	/// smaller body's radius, but at most gContactBreakingThreshold.
 	double threshold = 0;
 	/// Points at most this much farther than the nearest, or than touching, can be chosen, besides the way of a step [m]; 0: a hundredth of
