@@ -128,10 +128,17 @@ btCollisionShape* ground(const std::string& name, const Args& args, Keep& keep, 
 btCollisionShape* part(const std::string& kind, const Mesh& mesh, const std::function<btVector3(const btVector3&)>& move, const Args& args,
 					   Keep& keep);
 
+/// Writes a step to standard output, numbers as f64: times of the step and of the narrow phase [us], greatest depth [m]; position,
+/// rotation (x y z w), velocity of the centre of mass and spin of each body; number of contacts, and of each the point, the push on the
+/// later body, the depth (positive inside) and the two bodies. False when nobody reads.
+bool stream(const World& world, const std::vector<btTransform>& body_from_file, double step_micros);
+
 /// Registers palpate with a dispatcher, with the options of the command line.
 void registerPlugin(btCollisionDispatcher& dispatcher, const Args& args);
 /// A shape of ours of this kind, or null where the kind is not ours.
 btCollisionShape* pluginPart(const std::string& kind, const Mesh& mesh, const Args& args, Keep& keep);
+/// A shape of ours from a .palp file: for a mass its centre is the body's origin, and `inertia` is for 1 kg.
+btCollisionShape* pluginFile(const std::string& path, bool moves, Keep& keep, btTransform& body_from_file, btVector3& inertia);
 /// The points a shape of ours is made of, in its frame; the vertices of the mesh for other shapes.
 std::vector<btVector3> shellPoints(const btCollisionShape* shape, const Mesh& mesh);
 /// The names of our kinds, each with a space before it.

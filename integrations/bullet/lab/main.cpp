@@ -12,7 +12,7 @@ const char* const HELP =
 	"\n"
 	"  ball   --shape sphere|KIND --ground GROUND --rate 200 --restitution 0.5 --from 0.95 --to 1.05 --count 101 [--each] [--trace]\n"
 	"  drop   --mesh FILE.obj --scale 1.7354 --shape KIND --ground GROUND --rate 500 --rotations 10 --steps 600 --seed 1 [--csv FILE]\n"
-	"  scene  --file SCENE [--poses FILE.csv] [--binary FILE]        see README.md for the format of a scene\n"
+	"  scene  --file SCENE [--poses FILE.csv] [--binary FILE] [--stream] [--iterations N]  see README.md for the format of a scene\n"
 	"\n"
 	"KIND: hull hull42 hulls (with --hulls FILE.obj, one group a hull) gimpact static";
 const char* const MORE =

@@ -63,6 +63,17 @@ btCollisionShape* pluginPart(const std::string& kind, const Mesh& mesh, const Ar
 	return nullptr;
 }
 
+btCollisionShape* pluginFile(const std::string& path, bool moves, Keep& keep, btTransform& body_from_file, btVector3& inertia)
+{
+	const palpate::Data::Ptr data = palpate::Data::open(path);
+	if (!data)
+		throw std::runtime_error(path + ": " + palpate::lastError());
+	const palpate::MassFrame frame = palpate::massFrame(*data);
+	body_from_file = moves ? frame.body_from_data : btTransform::getIdentity();
+	inertia = frame.inertia;
+	return keep.own(new palpate::MixedShape(data, body_from_file));
+}
+
 std::vector<btVector3> shellPoints(const btCollisionShape* shape, const Mesh& mesh)
 {
 	const auto* ours = dynamic_cast<const palpate::Shape*>(shape);

@@ -164,6 +164,12 @@ btCollisionShape* make(const Item& item, const Args& common, Keep& keep, btTrans
 			shape->calculateLocalInertia(btScalar(item.mass), inertia);
 		return shape;
 	}
+	if (item.kind == "palp")
+	{
+		shape = pluginFile(item.mesh, item.mass > 0, keep, body_from_file, inertia);
+		inertia *= btScalar(item.mass);
+		return shape;
+	}
 	Mesh mesh = loadMesh(item.mesh);
 	mesh.place(btVector3(0, 0, 0), btScalar(item.scale));
 	if (item.mass > 0)
@@ -184,6 +190,8 @@ int scene(const Args& args)
 	Keep keep;
 	World world(args, 0);
 	world.world.setGravity(scene.gravity);
+	if (args.has("iterations"))
+		world.world.getSolverInfo().m_numIterations = std::max(1, int(args.number("iterations", 10)));
 	std::vector<btTransform> body_from_file;
 	std::vector<btRigidBody*> bodies;
 	for (const Item& item : scene.items)
@@ -197,6 +205,7 @@ int scene(const Args& args)
 			body->setLinearVelocity(item.velocity);
 			body->setAngularVelocity(item.spin);
 		}
+		body->setUserIndex(int(bodies.size()));
 		body_from_file.push_back(offset);
 		bodies.push_back(body);
 	}
@@ -233,7 +242,15 @@ int scene(const Args& args)
 	{
 		const auto begin = std::chrono::steady_clock::now();
 		world.step(1 / scene.rate);
-		wall += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+		const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+		if (args.has("stream"))
+		{
+			// As long as someone reads.
+			if (!stream(world, body_from_file, 1e6 * taken))
+				return 0;
+			continue;
+		}
+		wall += taken;
 		micros.push_back(world.dispatcher.micros);
 		deepest = std::max(deepest, world.depth());
 		for (btRigidBody* body : bodies)
@@ -249,6 +266,8 @@ int scene(const Args& args)
 		std::fclose(csv);
 	if (binary)
 		std::fclose(binary);
+	if (args.has("stream"))
+		return 0;
 	const double average = mean(micros);
 	std::printf(
 		"{\"experiment\":\"scene\",\"bodies\":%d,\"steps\":%d,\"rate\":%g,\"micros_median\":%.4g,\"micros_mean\":%.4g,\"micros_p99\":%.4g,"
