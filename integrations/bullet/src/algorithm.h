@@ -54,7 +54,7 @@ private:
 	int m_roles = 0;
 	bool m_both = false;
 	std::uint64_t m_pair = 0;
-	double m_threshold = 0;  // of the last step [m]
+	double m_drift = 0, m_far = 0;  // how far the sides of an old point may be from each other: aside, and along the normal [m]
 	std::vector<Slot> m_slots, m_next;
 	Bounce m_bounce;
 };

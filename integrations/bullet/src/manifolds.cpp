@@ -124,7 +124,7 @@ void Contacts::fill(Slot& slot, const palp_manifold_point* points, std::uint32_t
 		const btVector3 on_a = a->getWorldTransform() * old[k].m_localPointA, on_b = b->getWorldTransform() * old[k].m_localPointB;
 		const btVector3 normal = old[k].m_normalWorldOnB, apart = on_a - on_b;
 		const btScalar distance = normal.dot(apart), drift = (apart - normal * distance).length();
-		if (m_options->choice == Choice::Segmented && count < MANIFOLD_CACHE_SIZE && distance <= m_threshold && drift <= m_threshold)
+		if (m_options->choice == Choice::Segmented && count < MANIFOLD_CACHE_SIZE && distance <= m_far && drift <= m_drift)
 			entries[count++] = {on_a, on_b, normal, distance, old_ids[k], k};
 		else
 			manifold.clearUserCache(old[k]);
