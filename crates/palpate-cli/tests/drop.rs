@@ -85,8 +85,6 @@ fn what_cannot_be_is_refused() {
     let ball = ["drop", "sample:sphere", "--resolution", "24", "--seconds", "0.1"];
     let with = |more: &[&'static str]| [&ball[..], more].concat();
     refuses(&["drop"], &["PART"]);
-    refuses(&with(&["--engine", "rapier"]), &["rapier", "not built in", "--engine own"]);
-    refuses(&with(&["--engine", "bullet"]), &["bullet", "not built in"]);
     refuses(&with(&["--engine", "magic"]), &["magic"]);
     refuses(&with(&["--restitution", "0.5"]), &["does not bounce", "0.5"]);
     refuses(&with(&["--restitution", "2"]), &["from 0 to 1"]);

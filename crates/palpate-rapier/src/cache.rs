@@ -203,9 +203,9 @@ impl Cache {
             }
             None => mesh,
         };
-        let voxel = voxel.or(self.options.voxel).unwrap_or_else(|| {
-            (0.5 * mesh.report().mean_edge).clamp(largest / ACROSS.1, largest / ACROSS.0)
-        });
+        let voxel = voxel
+            .or(self.options.voxel)
+            .unwrap_or_else(|| (0.5 * mesh.report().mean_edge).clamp(largest / ACROSS.1, largest / ACROSS.0));
         Core::build(mesh, voxel, &ShapeParams::default()).map_err(|e| PrepareError::Shape(e.to_string()))
     }
 }
@@ -301,4 +301,3 @@ impl core::fmt::Debug for Cache {
         f.debug_struct("Cache").field("options", &self.options).field("built", &self.len()).finish()
     }
 }
-

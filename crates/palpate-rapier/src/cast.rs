@@ -5,7 +5,7 @@
 //! by the distance measured on the surfaces. Colliders that touch at the start meet again where they are deeper in each other than
 //! they can be pushed out of: a plate that has one corner on a thin floor does not swing through it.
 
-use crate::gap::{Gap, gap};
+use crate::gap::{Gap, gap, within};
 use glam::{DQuat, DVec3};
 use palpate::Pose;
 use palpate::field::Source;
@@ -19,6 +19,9 @@ const STEPS: usize = 256;
 /// How much deeper colliders that touch may become in one motion [thickness]. Larger: they are pushed out on the wrong side. Smaller:
 /// what slides fast is held up.
 const DEEPER: f64 = 0.4;
+/// Colliders this near at the start count as touching [thickness]. Larger: what arrives fast sinks in. Smaller: motions of parts all
+/// around each other take milliseconds.
+const NEAR: f64 = 0.1;
 /// Most steps of such a motion.
 const SINKING: f64 = 64.0;
 
@@ -74,7 +77,10 @@ impl Course {
     }
 
     fn is_finite(&self) -> bool {
-        self.start.is_finite() && self.linear.is_finite() && self.angular.is_finite() && self.centre.is_finite()
+        self.start.is_finite()
+            && self.linear.is_finite()
+            && self.angular.is_finite()
+            && self.centre.is_finite()
     }
 }
 
@@ -115,6 +121,16 @@ pub(crate) fn cast(a: (&Collider, Course), b: (&Collider, Course), aim: Aim) -> 
     let target = aim.target.max(0.0) + met;
     let relative = |time: f64| course_a.at(time).inverse() * course_b.at(time);
     let speed = speed((a, &course_a), (b, &course_b));
+    // Near at the start: what is between them is no wall that one could pass. Their distance is not asked for, as it takes long where
+    // parts are all around each other.
+    let near = (NEAR * aim.thickness).max(target);
+    if !aim.stop_at_penetration
+        && let Some(now) = within(a, b, &relative(aim.from), near)
+    {
+        let (time, a_from_b) = sink((a, b), aim, now, speed, &relative)?;
+        let gap = gap(a, b, &a_from_b)?;
+        return Some(Meeting { time, gap, a_from_b, at_start: false, unfinished: false });
+    }
     let mut time = aim.from;
     for step in 0..STEPS {
         let a_from_b = relative(time);
@@ -122,14 +138,9 @@ pub(crate) fn cast(a: (&Collider, Course), b: (&Collider, Course), aim: Aim) -> 
         let meeting = |unfinished| Meeting { time, gap: found, a_from_b, at_start: step == 0, unfinished };
         if found.distance <= target {
             if step == 0 && !aim.stop_at_penetration {
-                let still = sink((a, b), aim, found.distance, speed, relative);
-                return still.map(|(time, gap, a_from_b)| Meeting {
-                    time,
-                    gap,
-                    a_from_b,
-                    at_start: false,
-                    unfinished: false,
-                });
+                let (time, a_from_b) = sink((a, b), aim, found.distance, speed, &relative)?;
+                let gap = gap(a, b, &a_from_b)?;
+                return Some(Meeting { time, gap, a_from_b, at_start: false, unfinished: false });
             }
             return Some(meeting(false));
         }
@@ -139,8 +150,8 @@ pub(crate) fn cast(a: (&Collider, Course), b: (&Collider, Course), aim: Aim) -> 
         let safe = found.lower - aim.target.max(0.0);
         let way = if safe > met { safe } else { found.distance - aim.target.max(0.0) };
         let next = time + way / speed;
-        // Also where nothing moves.
-        if !(next <= aim.until) {
+        // Where nothing moves, too: then this is infinite, or no number.
+        if next > aim.until || next.is_nan() {
             return None;
         }
         time = next.max(time.next_up());
@@ -154,13 +165,13 @@ fn sink(
     aim: Aim,
     now: f64,
     speed: f64,
-    relative: impl Fn(f64) -> Pose,
-) -> Option<(f64, Gap, Pose)> {
+    relative: &impl Fn(f64) -> Pose,
+) -> Option<(f64, Pose)> {
     let deeper = DEEPER * aim.thickness;
     let step = deeper / speed;
     let count = ((aim.until - aim.from) / step).ceil();
     // Also where nothing moves, or nothing has a thickness.
-    if !(count >= 1.0 && count <= SINKING) {
+    if !(1.0..=SINKING).contains(&count) {
         return None;
     }
     let limit = now.min(0.0) - deeper;
@@ -168,12 +179,11 @@ fn sink(
     for i in 1..=count as usize {
         let time = aim.from + (i as f64 * step).min(aim.until - aim.from);
         let a_from_b = relative(time);
-        let found = gap(a, b, &a_from_b)?;
-        if found.distance < limit {
+        if within(a, b, &a_from_b, limit).is_some() {
             // The last time before, if there was one: at the start nothing can be done.
             return last;
         }
-        last = Some((time, found, a_from_b));
+        last = Some((time, a_from_b));
     }
     None
 }

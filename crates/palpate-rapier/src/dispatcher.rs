@@ -9,8 +9,8 @@ use palpate::Pose as Wide;
 use parry3d::math::{Pose, Real, Vector};
 use parry3d::query::details::ShapeCastOptions;
 use parry3d::query::{
-    ClosestPoints, Contact, DefaultQueryDispatcher, NonlinearRigidMotion, QueryDispatcher, QueryDispatcherChain,
-    ShapeCastHit, ShapeCastStatus, ShapeDistance, ShapeIntersection, Unsupported,
+    ClosestPoints, Contact, DefaultQueryDispatcher, NonlinearRigidMotion, QueryDispatcher,
+    QueryDispatcherChain, ShapeCastHit, ShapeCastStatus, ShapeDistance, ShapeIntersection, Unsupported,
 };
 use parry3d::shape::{Shape, SharedShape};
 use std::sync::Arc;

@@ -34,13 +34,17 @@ pub enum PalpError {
 #[non_exhaustive]
 pub enum SceneError {
     /// A shape was built, not opened: there is no file to refer to.
-    #[error("collider {collider} has a shape without a file; write it to a .palp file and use PalpateShape::open")]
+    #[error(
+        "collider {collider} has a shape without a file; write it to a .palp file and use PalpateShape::open"
+    )]
     NoFile {
         /// Index of the collider.
         collider: u32,
     },
     /// Rapier cannot write the shape.
-    #[error("collider {collider} has a {shape}, which cannot be saved; attach its parts as colliders of their own")]
+    #[error(
+        "collider {collider} has a {shape}, which cannot be saved; attach its parts as colliders of their own"
+    )]
     Unsaved {
         /// Index of the collider.
         collider: u32,

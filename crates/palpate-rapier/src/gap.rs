@@ -4,8 +4,8 @@ use glam::DVec3;
 use palpate::field::Source;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::{Choice, Collider, ManifoldParams, Pair};
-use palpate::query::Roles;
-use palpate::{Pose, Query, Shape};
+use palpate::query::{QueryParams, Roles};
+use palpate::{Contacts, Pose, Query, Shape};
 use std::cell::RefCell;
 
 /// Most walks from surface to surface. Fewer: the distance of a point beside the nearest. Each takes about a microsecond.
@@ -76,6 +76,23 @@ pub(crate) fn intersects(a: &Collider, b: &Collider, a_from_b: &Pose) -> bool {
         }
         _ => gap(a, b, a_from_b).is_some_and(|g| g.distance <= 0.0),
     }
+}
+
+/// The least distance of a point of either collider from the other, if it is at most `limit`, which may be negative [m]. Unlike
+/// [`gap`] quick also where parts are all around each other.
+pub(crate) fn within(a: &Collider, b: &Collider, a_from_b: &Pose, limit: f64) -> Option<f64> {
+    let least = |found: &Contacts| found.deepest().map(|c| f64::from(c.distance));
+    with_memory(|Memory { query, .. }| match (a, b) {
+        (Collider::Shape(a), Collider::Shape(b)) => [Roles::PointsOfA, Roles::PointsOfB]
+            .into_iter()
+            .filter_map(|roles| least(query.contacts(a, b, a_from_b, &QueryParams { margin: limit, roles })))
+            .reduce(f64::min),
+        (Collider::Solid(solid), Collider::Shape(b)) => least(query.solid(solid, b, a_from_b, limit)),
+        (Collider::Shape(a), Collider::Solid(solid)) => {
+            least(query.solid(solid, a, &a_from_b.inverse(), limit))
+        }
+        (Collider::Solid(_), Collider::Solid(_)) => None,
+    })
 }
 
 fn shapes(query: &mut Query, a: &Shape, b: &Shape, a_from_b: &Pose) -> Option<Gap> {

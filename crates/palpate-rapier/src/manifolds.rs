@@ -1,16 +1,21 @@
 //! Contacts for Rapier's solver.
+//!
+//! A manifold of Rapier has one normal and at most four points that count. The points of a direction are given in two of them: those
+//! that hold the part now, and, apart, those that span the largest area and may hold it soon. With the latter alone a part on a few
+//! of many points rocks for ever; with the former alone a plate does.
 
 use crate::convert::{narrow, wide_pose};
 use crate::dispatcher::{PalpateDispatcher, narrow_pose};
 use crate::parts::Part;
-use palpate::manifold::{Manifold, ManifoldPoint, Pair};
+use glam::DVec3;
+use palpate::manifold::{ManifoldParams, ManifoldPoint, Pair};
 use palpate::query::Roles;
 use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Real};
 use parry3d::query::details::NormalConstraints;
 use parry3d::query::{
-    ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, PersistentQueryDispatcher, TrackedContact,
-    TypedWorkspaceData, Unsupported, WorkspaceData,
+    ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, PersistentQueryDispatcher,
+    TrackedContact, TypedWorkspaceData, Unsupported, WorkspaceData,
 };
 use parry3d::shape::{PackedFeatureId, Shape};
 use std::sync::Arc;
@@ -18,19 +23,35 @@ use std::sync::Arc;
 /// What fits in a feature's id.
 const FEATURE: u32 = 0x3fff_ffff;
 
+/// How much farther than the nearest a point may be to hold a part now [prediction]. Larger: points that span a larger area displace
+/// those that hold it, and coarse parts rock for ever. Smaller: parts that slide change their points more often.
+const NEAR: f64 = 0.1;
+
+/// Points that are kept although they were not chosen again, at most.
+const KEPT: usize = 8;
+/// A part that so many points hold lies flat: others are not looked for. Fewer: parts that lie on some coarse points rock. More: parts
+/// that lie flat take twice as long.
+const MANY: usize = 200;
+/// Cosine of the largest angle by which a part may have turned since its points were found, for them to stay: 1 degree.
+const SAME: f64 = 0.999_85;
+
 /// What a pair of colliders keeps from step to step. That there is one tells Rapier that the list of manifolds changes.
 struct Workspace {
     /// The shapes it was made for, by address.
     shapes: [usize; 2],
     parts: (Arc<[Part]>, Arc<[Part]>),
     pairs: Vec<PartPair>,
-    /// Parts and key of each manifold.
-    keys: Vec<[u32; 3]>,
+    /// Of each manifold: its parts, 0 for points that hold and 1 for others, and its key.
+    keys: Vec<[u32; 4]>,
+    /// Points that are in a manifold already, while manifolds are made.
+    taken: Vec<u32>,
+    fresh: Vec<ManifoldPoint>,
 }
 
 struct PartPair {
     parts: [u32; 2],
-    pair: Pair,
+    /// Of what is touching, nearly; of what is near.
+    pairs: [Pair; 2],
     used: bool,
 }
 
@@ -46,21 +67,21 @@ impl WorkspaceData for Workspace {
             parts: self.parts.clone(),
             pairs: Vec::new(),
             keys: self.keys.clone(),
+            taken: Vec::new(),
+            fresh: Vec::new(),
         })
     }
 }
 
-impl Workspace {
-    /// The memory of a pair of parts.
-    fn pair(&mut self, parts: [u32; 2]) -> &mut Pair {
-        let at = self.pairs.iter().position(|p| p.parts == parts).unwrap_or_else(|| {
-            self.pairs.push(PartPair { parts, pair: Pair::new(), used: true });
-            self.pairs.len() - 1
-        });
-        let found = &mut self.pairs[at];
-        found.used = true;
-        &mut found.pair
-    }
+/// The memory of a pair of parts.
+fn pairs_of(pairs: &mut Vec<PartPair>, parts: [u32; 2]) -> &mut [Pair; 2] {
+    let at = pairs.iter().position(|p| p.parts == parts).unwrap_or_else(|| {
+        pairs.push(PartPair { parts, pairs: Default::default(), used: true });
+        pairs.len() - 1
+    });
+    let found = &mut pairs[at];
+    found.used = true;
+    &mut found.pairs
 }
 
 fn address(shape: &dyn Shape) -> usize {
@@ -70,27 +91,77 @@ fn address(shape: &dyn Shape) -> usize {
 /// What was there before an update.
 struct Before<M, C> {
     manifolds: Vec<ContactManifold<M, C>>,
-    keys: Vec<[u32; 3]>,
+    keys: Vec<[u32; 4]>,
 }
 
 impl<M: Default, C: Copy> Before<M, C> {
     /// What the solver kept with a manifold.
-    fn data(&mut self, key: [u32; 3]) -> M {
+    fn data(&mut self, key: [u32; 4]) -> M {
         let at = self.keys.iter().position(|k| *k == key);
         at.and_then(|i| self.manifolds.get_mut(i)).map(|m| core::mem::take(&mut m.data)).unwrap_or_default()
     }
 
     /// What the solver kept with a point, whichever manifold of the same parts it was in; the same manifold's first.
-    fn contact(&self, key: [u32; 3], fids: (PackedFeatureId, PackedFeatureId)) -> Option<C> {
+    fn contact(&self, key: [u32; 4], fids: (PackedFeatureId, PackedFeatureId)) -> Option<C> {
         let of = |same: bool| {
             let kept = self.keys.iter().zip(&self.manifolds);
-            kept.filter(move |(k, _)| k[..2] == key[..2] && (k[2] == key[2]) == same)
+            kept.filter(move |(k, _)| k[..2] == key[..2] && (k[2..] == key[2..]) == same)
                 .flat_map(|(_, m)| &m.points)
                 .find(|p| (p.fid1, p.fid2) == fids)
                 .map(|p| p.data)
         };
         of(true).or_else(|| of(false))
     }
+}
+
+impl<M: Default, C: Default + Copy> Before<M, C> {
+    /// Points that held the part, still do, and were not chosen again: where more than four hold it, the choice would go round and
+    /// round, and the part would tremble.
+    fn keep(
+        &mut self,
+        parts: [u32; 2],
+        pos12: &Pose,
+        limit: Real,
+        taken: &mut Vec<u32>,
+        manifolds: &mut Vec<ContactManifold<M, C>>,
+        keys: &mut Vec<[u32; 4]>,
+    ) {
+        let mut room = KEPT;
+        for (old, key) in self.manifolds.iter().zip(&self.keys) {
+            let same = old.local_n1.dot(-(pos12.rotation * old.local_n2)) > SAME as Real;
+            if key[..2] != parts || key[2] != 0 || !same {
+                continue;
+            }
+            let mut kept = ContactManifold::with_data(old.subshape1, old.subshape2, M::default());
+            (kept.local_n1, kept.local_n2) = (old.local_n1, pos12.rotation.inverse() * -old.local_n1);
+            for point in &old.points {
+                let id = id_of(point.fid1, point.fid2);
+                let on2 = *pos12 * point.local_p2;
+                let way = on2 - point.local_p1;
+                let dist = way.dot(old.local_n1);
+                let aside = way - old.local_n1 * dist;
+                if room > 0 && dist <= limit && aside.length() <= limit && !taken.contains(&id) {
+                    let local_p1 = point.local_p1 + aside;
+                    kept.points.push(TrackedContact { local_p1, dist, ..*point });
+                    taken.push(id);
+                    room -= 1;
+                }
+            }
+            if !kept.points.is_empty() {
+                manifolds.push(kept);
+                keys.push([parts[0], parts[1], 0, u32::MAX - keys.len() as u32]);
+            }
+        }
+    }
+}
+
+/// A point's id as features; and back.
+fn fids_of(id: u32) -> (PackedFeatureId, PackedFeatureId) {
+    (PackedFeatureId::vertex(id & FEATURE), PackedFeatureId::vertex(id >> 30))
+}
+
+fn id_of(fid1: PackedFeatureId, fid2: PackedFeatureId) -> u32 {
+    fid1.0 & FEATURE | (fid2.0 & FEATURE) << 30
 }
 
 impl<M, C> PersistentQueryDispatcher<M, C> for PalpateDispatcher
@@ -115,7 +186,14 @@ where
             Some(space) if space.shapes == shapes => space,
             _ => {
                 let parts = self.parts(g1, g2).inspect_err(|_| manifolds.clear())?;
-                let fresh = Workspace { shapes, parts, pairs: Vec::new(), keys: Vec::new() };
+                let fresh = Workspace {
+                    shapes,
+                    parts,
+                    pairs: Vec::new(),
+                    keys: Vec::new(),
+                    taken: Vec::new(),
+                    fresh: Vec::new(),
+                };
                 manifolds.clear();
                 let stored = workspace.insert(ContactManifoldsWorkspace::from(fresh));
                 stored.0.downcast_mut::<Workspace>().ok_or(Unsupported)?
@@ -144,17 +222,34 @@ where
                         continue;
                     }
                 };
-                let params = options.0.params(prediction.into(), options.1);
-                let found = space.pair(parts).update(&p1.collider, &p2.collider, &place.from, &params);
-                let mut keys = Vec::new();
-                for manifold in found.manifolds {
-                    let key = [parts[0], parts[1], manifold.key];
-                    let first = manifold.first as usize;
-                    let points = &found.points[first..first + manifold.count as usize];
-                    manifolds.push(place.manifold(manifold, points, key, &mut before));
-                    keys.push(key);
+                let wide = options.0.params(prediction.into(), options.1);
+                let near = ManifoldParams { spread: Some(NEAR * wide.margin), ..wide };
+                let mut tier = 0;
+                space.taken.clear();
+                // First the points that hold the part, then others that may soon.
+                for (pair, params) in pairs_of(&mut space.pairs, parts).iter_mut().zip([near, wide]) {
+                    let found = pair.update(&p1.collider, &p2.collider, &place.from, &params);
+                    for manifold in found.manifolds {
+                        let key = [parts[0], parts[1], tier, manifold.key];
+                        let first = manifold.first as usize;
+                        let points = &found.points[first..first + manifold.count as usize];
+                        space.fresh.clear();
+                        space.fresh.extend(points.iter().filter(|p| !space.taken.contains(&p.id)));
+                        if !space.fresh.is_empty() {
+                            manifolds.push(place.manifold(manifold.normal, &space.fresh, key, &mut before));
+                            space.keys.push(key);
+                        }
+                    }
+                    space.taken.extend(found.points.iter().map(|p| p.id));
+                    if tier == 0 {
+                        let limit = NEAR as Real * prediction;
+                        before.keep(parts, pos12, limit, &mut space.taken, manifolds, &mut space.keys);
+                    }
+                    tier = 1;
+                    if pair.contacts().list.len() > MANY {
+                        break;
+                    }
                 }
-                space.keys.append(&mut keys);
             }
         }
         space.pairs.retain_mut(|p| core::mem::replace(&mut p.used, false));
@@ -186,27 +281,29 @@ impl Place<'_> {
     /// A manifold in the frames of the whole shapes, with what the solver knew about its points.
     fn manifold<M: Default, C: Default + Copy>(
         &self,
-        found: &Manifold,
+        normal: DVec3,
         points: &[ManifoldPoint],
-        key: [u32; 3],
+        key: [u32; 4],
         before: &mut Before<M, C>,
     ) -> ContactManifold<M, C> {
         let (p1, p2, from) = (self.p1, self.p2, &self.from);
         let mut out = ContactManifold::with_data(p1.index, p2.index, before.data(key));
-        out.local_n1 = narrow(p1.from.vector(found.normal));
-        out.local_n2 = narrow(-p2.from.vector(from.inverse().vector(found.normal)));
-        out.points = points.iter().map(|p| {
-            // A manifold has one normal: the distance is along it, whatever the point's own.
-            let dist = (from.point(p.point_b) - p.point_a).dot(found.normal) as Real;
-            let fids = (PackedFeatureId::vertex(p.id & FEATURE), PackedFeatureId::vertex(p.id >> 30));
-            let (on1, on2) = (narrow(p1.from.point(p.point_a)), narrow(p2.from.point(p.point_b)));
-            let mut contact = TrackedContact::new(on1, on2, fids.0, fids.1, dist);
-            if let Some(data) = before.contact(key, fids) {
-                contact.data = data;
-            }
-            contact
-        })
-        .collect();
+        out.local_n1 = narrow(p1.from.vector(normal));
+        out.local_n2 = narrow(-p2.from.vector(from.inverse().vector(normal)));
+        out.points = points
+            .iter()
+            .map(|p| {
+                // A manifold has one normal: the distance is along it, whatever the point's own.
+                let dist = (from.point(p.point_b) - p.point_a).dot(normal) as Real;
+                let fids = fids_of(p.id);
+                let (on1, on2) = (narrow(p1.from.point(p.point_a)), narrow(p2.from.point(p.point_b)));
+                let mut contact = TrackedContact::new(on1, on2, fids.0, fids.1, dist);
+                if let Some(data) = before.contact(key, fids) {
+                    contact.data = data;
+                }
+                contact
+            })
+            .collect();
         out
     }
 }
@@ -218,7 +315,7 @@ fn foreign<M, C>(
     prediction: Real,
     before: &mut Before<M, C>,
     manifolds: &mut Vec<ContactManifold<M, C>>,
-    keys: &mut Vec<[u32; 3]>,
+    keys: &mut Vec<[u32; 4]>,
 ) where
     M: Default + Clone + Send + Sync,
     C: Default + Copy + Send + Sync,
@@ -232,7 +329,7 @@ fn foreign<M, C>(
     }
     let (pose1, pose2) = (narrow_pose(&place.p1.from), narrow_pose(&place.p2.from));
     for (i, mut manifold) in found.into_iter().enumerate() {
-        let key = [place.p1.index, place.p2.index, i as u32];
+        let key = [place.p1.index, place.p2.index, 0, i as u32];
         let sub1 = manifold.subshape_pos1().map_or(pose1, |p| pose1 * *p);
         let sub2 = manifold.subshape_pos2().map_or(pose2, |p| pose2 * *p);
         manifold.subshape_poses = None;

@@ -87,7 +87,9 @@ fn solid(shape: &dyn Shape, thin: Option<f64>) -> Option<Analytic> {
         TypedShape::RoundCuboid(s) => {
             rounded(Analytic::cuboid(DVec3::ZERO, wide(s.inner_shape.half_extents)).ok(), s.border_radius)
         }
-        TypedShape::RoundTriangle(s) => rounded(triangle(&s.inner_shape, Some(INNER * f64::from(s.border_radius))), s.border_radius),
+        TypedShape::RoundTriangle(s) => {
+            rounded(triangle(&s.inner_shape, Some(INNER * f64::from(s.border_radius))), s.border_radius)
+        }
         TypedShape::RoundCylinder(s) => rounded(cylinder(&s.inner_shape), s.border_radius),
         TypedShape::RoundCone(s) => rounded(cone(&s.inner_shape), s.border_radius),
         TypedShape::RoundConvexPolyhedron(s) => rounded(hull(&s.inner_shape), s.border_radius),
@@ -108,8 +110,7 @@ fn triangle(s: &Triangle, thin: Option<f64>) -> Option<Analytic> {
     let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
     let half = n * thin.unwrap_or(THIN * longest);
     let positions = [a + half, b + half, c + half, a - half, b - half, c - half];
-    let triangles =
-        [[0, 1, 2], [5, 4, 3], [0, 3, 1], [3, 4, 1], [1, 4, 2], [4, 5, 2], [2, 5, 0], [5, 3, 0]];
+    let triangles = [[0, 1, 2], [5, 4, 3], [0, 3, 1], [3, 4, 1], [1, 4, 2], [4, 5, 2], [2, 5, 0], [5, 3, 0]];
     Analytic::hull(&positions, &triangles).ok()
 }
 

@@ -129,8 +129,7 @@ impl PalpateShape {
         let field = asset.field().ok_or(lacks("field"))?.clone();
         let failed = |problem: String| PalpError::Unusable { file: path.to_owned(), problem };
         let params = FieldParams { cap_holes: field.report().caps() > 0, ..Default::default() };
-        let exact =
-            Exact::build(&mesh, field.lattice().voxel, &params).map_err(|e| failed(e.to_string()))?;
+        let exact = Exact::build(&mesh, field.lattice().voxel, &params).map_err(|e| failed(e.to_string()))?;
         let core = match asset.shell()? {
             Some(shell) => {
                 let tree = Tree::build(&shell, &Default::default());
@@ -149,8 +148,7 @@ impl PalpateShape {
         let mesh = core.mesh();
         let bounds = core.aabb();
         let mass = mesh.mass_properties();
-        let centre =
-            if core.tree().levels() > 0 { core.tree().ball(0, 0).0 } else { bounds.centre() };
+        let centre = if core.tree().levels() > 0 { core.tree().ball(0, 0).0 } else { bounds.centre() };
         let far = mesh.positions().iter().map(|p| p.distance_squared(centre)).fold(0.0, f64::max);
         // Half of a plate's thickness, a third of a ball's radius; never more than half the smallest side.
         let (volume, area) = (mass.volume.abs(), mesh.report().area);
@@ -165,15 +163,7 @@ impl PalpateShape {
         let sphere = BoundingSphere { center: narrow(centre), radius: (far.sqrt() * (1.0 + 1e-6)) as Real };
         let thickness = if thickness.is_finite() { thickness as Real } else { 0.0 };
         Self {
-            inner: Arc::new(Inner {
-                core,
-                mass,
-                sphere,
-                aabb,
-                thickness,
-                surface: OnceLock::new(),
-                file,
-            }),
+            inner: Arc::new(Inner { core, mass, sphere, aabb, thickness, surface: OnceLock::new(), file }),
             options: ContactOptions::default(),
         }
     }
@@ -250,9 +240,9 @@ impl Shape for PalpateShape {
     fn compute_aabb(&self, position: &Pose) -> Aabb {
         let of_box = self.inner.aabb.transform_by(position);
         let (c, r) = (*position * self.inner.sphere.center, Vector::splat(self.inner.sphere.radius));
-        // The ball's centre is rounded after the turn.
+        // Places are rounded after the turn.
         let slack = Vector::splat(4.0 * Real::EPSILON * (c.abs().max_element() + r.x));
-        Aabb::new(of_box.mins.max(c - r - slack), of_box.maxs.min(c + r + slack))
+        Aabb::new(of_box.mins.max(c - r) - slack, of_box.maxs.min(c + r) + slack)
     }
 
     /// By exact integration over the mesh; no mass for a surface without volume.

@@ -20,8 +20,7 @@ impl Surface {
         let mut positions: Vec<Vector> = mesh.positions().iter().copied().map(narrow).collect();
         let mut triangles = mesh.triangles().to_vec();
         if core.field().report().caps() > 0 {
-            let caps =
-                cap_holes(mesh.positions(), mesh.triangles(), mesh.topology(), &CapParams::default());
+            let caps = cap_holes(mesh.positions(), mesh.triangles(), mesh.topology(), &CapParams::default());
             positions.extend(caps.positions.iter().copied().map(narrow));
             triangles.extend_from_slice(&caps.triangles);
         }

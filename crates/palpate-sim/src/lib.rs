@@ -100,7 +100,7 @@ pub struct Step {
 }
 
 /// A scene in an engine.
-pub trait Simulation {
+pub trait Simulation: Send {
     /// Goes on by one step of the rate it was started with.
     fn step(&mut self) -> Result<Step, SimError>;
     /// The state of a body, as the scene numbers them.

@@ -117,9 +117,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         bail!("{bodies} bodies are too many; at most {MAX_BODIES} are possible");
     }
     let (steps, seconds) = (steps as usize, args.seconds);
-    if args.engine != Engine::Own {
-        bail!("the engine {} is not built in; use --engine own", args.engine.name());
-    }
+    args.engine.check()?;
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -138,6 +136,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         friction: args.friction,
         restitution: args.restitution,
         density: args.density,
+        rate: args.rate,
     };
     reporter.stage("set up", 0);
     let mut simulation = drop::start(args.engine, &scene, &physics)?;

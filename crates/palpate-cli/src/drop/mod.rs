@@ -1,6 +1,5 @@
 //! Parts that fall: where they start, what they fall on, which engine moves them, and what is kept of it.
 
-mod own;
 mod scene;
 mod simulation;
 mod tell;
@@ -67,7 +66,7 @@ pub(crate) fn run(
             break;
         }
         let begin = Instant::now();
-        let done = simulation.step(1.0 / rate).with_context(|| format!("step {step}"))?;
+        let done = simulation.step().with_context(|| format!("step {step}"))?;
         let took = 1e6 * begin.elapsed().as_secs_f64();
         run.steps = step;
         run.step_us += took;

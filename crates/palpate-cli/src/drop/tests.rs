@@ -12,11 +12,12 @@ struct Ballistic {
     starts: Vec<Pose>,
     floors: Vec<f64>,
     time: f64,
+    dt: f64,
 }
 
 impl Simulation for Ballistic {
-    fn step(&mut self, dt: f64) -> Result<Step> {
-        self.time += dt;
+    fn step(&mut self) -> Result<Step> {
+        self.time += self.dt;
         Ok(Step { narrow_us: Some(2.0), deepest: 1e-3 * self.time, lost: 0 })
     }
 
@@ -55,7 +56,7 @@ fn frames_follow_the_steps_and_falling_through_is_seen() {
     let scene = scene("plane", 3, false);
     let starts: Vec<Pose> = scene.starts.iter().map(|s| s.pose).collect();
     // The second goes through the plane, the third never arrives.
-    let mut ballistic = Ballistic { starts, floors: vec![0.05, -9.0, 0.14], time: 0.0 };
+    let mut ballistic = Ballistic { starts, floors: vec![0.05, -9.0, 0.14], time: 0.0, dt: 1.0 / 200.0 };
     let run = run(&mut ballistic, &scene, 200, 200.0, &Reporter::new(true)).unwrap();
     assert_eq!((run.steps, run.every, run.frames.len()), (200, 1, 201));
     assert_eq!(run.fell_through, [false, true, false]);
