@@ -17,9 +17,9 @@ const PATCHES: usize = 600;
 const LOYAL: f32 = 1.3;
 /// What the farthest candidate is worth, of what the nearest is [1].
 const FAR: f32 = 0.05;
-/// Contacts that are less than this part of the spread shallower than the deepest are as deep [1]. Larger: the deepest point is left
+/// Contacts that are less than this part of the usual spread shallower than the deepest are as deep [1]. Larger: the deepest point is left
 /// out, and sinks. Smaller: noise decides which of many points is the deepest.
-const LEVEL: f32 = 0.03;
+pub(super) const LEVEL: f32 = 0.03;
 /// Contacts whose directions differ less than this belong to one patch: cosine [1].
 const ALIKE: f32 = 0.85;
 /// Surfaces that touch face each other; below this they are back to back, and one went through the other [1].
@@ -45,6 +45,8 @@ pub(super) struct Chooser {
     pub(super) origin: DVec3,
     /// How much farther than the nearest a candidate can be [m].
     pub(super) spread: f32,
+    /// Contacts that are less than this shallower than the deepest are as deep [m].
+    pub(super) tie: f32,
     /// Ids that were chosen in the last step, sorted; then those of this one.
     before: Vec<u32>,
     now: Vec<u32>,
@@ -72,7 +74,7 @@ impl Chooser {
         // Of points that are about as deep the outermost one is kept: corners hold a body, not its middle.
         let found = &self.candidates[from..];
         let middle = found.iter().map(|c| c.point).sum::<Vec3>() / found.len() as f32;
-        let tie = LEVEL * self.spread;
+        let tie = self.tie;
         let better = |c: &Candidate, b: &Candidate| {
             let deeper = b.distance - c.distance;
             let outer = c.point.distance_squared(middle) > b.point.distance_squared(middle);
@@ -115,7 +117,7 @@ impl Chooser {
         self.face();
         self.now.clear();
         if !self.candidates.is_empty() {
-            let (four, n) = four(&self.candidates, &self.before, self.spread);
+            let (four, n) = four(&self.candidates, &self.before, self.spread, self.tie);
             self.now.extend(four[..n].iter().map(|c| c.id));
             emit(0, &four[..n]);
         }
@@ -211,7 +213,7 @@ impl Chooser {
             self.members.clear();
             let of_patch = self.candidates.iter().zip(&self.group).filter(|(_, g)| **g == *patch);
             self.members.extend(of_patch.map(|(c, _)| *c));
-            let (four, n) = four(&self.members, &self.before, self.spread);
+            let (four, n) = four(&self.members, &self.before, self.spread, self.tie);
             self.now.extend(four[..n].iter().map(|c| c.id));
             self.directions[*key] = four[..n].iter().map(|c| c.normal).sum::<Vec3>().normalize_or_zero();
             emit(*key, &four[..n]);
@@ -256,7 +258,7 @@ impl KeySet {
 
 /// The deepest or one that is about as deep, the farthest from it, the one that makes the largest triangle with both, and the one
 /// that is farthest outside of that triangle; each weighed by how near to touching it is.
-fn four(candidates: &[Candidate], before: &[u32], spread: f32) -> ([Candidate; POINTS], usize) {
+fn four(candidates: &[Candidate], before: &[u32], spread: f32, tie: f32) -> ([Candidate; POINTS], usize) {
     let none = Candidate { point: Vec3::ZERO, distance: 0.0, normal: Vec3::Z, facing: 1.0, id: 0 };
     let (mut out, mut n) = ([none; POINTS], 0);
     let low = candidates.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
@@ -281,7 +283,7 @@ fn four(candidates: &[Candidate], before: &[u32], spread: f32) -> ([Candidate; P
         n += 1;
         if n == 2 {
             // One as deep as the deepest, but farther out, leaves no gap on its side.
-            let deep = low + LEVEL * spread;
+            let deep = low + tie;
             let from = out[1].point;
             let score = |c: &Candidate| {
                 if c.distance <= deep { from.distance(c.point) * worth(c) } else { f32::NEG_INFINITY }

@@ -1,6 +1,6 @@
 //! The contacts of a pair, step after step, as manifolds.
 
-use super::choose::{Candidate, Chooser};
+use super::choose::{Candidate, Chooser, LEVEL};
 use super::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, Manifolds, POINTS, SPREAD};
 use crate::contact::Contacts;
 use crate::math::Pose;
@@ -212,6 +212,8 @@ impl Pair {
         let nearest = found.list.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
         let spread = spread(tree, params);
         self.chooser.spread = spread as f32;
+        // A wide spread, for fast bodies, does not make their nearest point less important.
+        self.chooser.tie = LEVEL * spread.min(usual_spread(tree)) as f32;
         let limit = f64::from(nearest.max(0.0)) + spread;
         let near = found.list.iter().filter(|c| f64::from(c.distance) <= limit).map(|c| Candidate {
             point: Vec3::from_array(c.point) + shift,
@@ -227,10 +229,12 @@ impl Pair {
 
 /// How far points may lie apart and count [m].
 fn spread(tree: &Tree, params: &ManifoldParams) -> f64 {
-    params.spread.unwrap_or_else(|| {
-        let radius = tree.levels.first().map_or(0.0, |l| f64::from(l.radius[0]));
-        (SPREAD * radius).max(0.5 * tree.shell.spacing)
-    })
+    params.spread.unwrap_or_else(|| usual_spread(tree))
+}
+
+fn usual_spread(tree: &Tree) -> f64 {
+    let radius = tree.levels.first().map_or(0.0, |l| f64::from(l.radius[0]));
+    (SPREAD * radius).max(0.5 * tree.shell.spacing)
 }
 
 fn extent(shape: &Shape, params: &ManifoldParams) -> Extent {

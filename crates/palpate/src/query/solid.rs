@@ -69,6 +69,7 @@ impl Query {
             runs,
             out: next,
             nearest: f32::INFINITY,
+            spread: extent.spread as f32,
         };
         job.runs.clear();
         job.runs.push([0, tree.nodes(0) as u32]);
@@ -125,6 +126,8 @@ struct Job<'a> {
     out: &'a mut Vec<Run>,
     /// No point of the tree is certain to be nearer than this [m].
     nearest: f32,
+    /// Points at most this much farther than the nearest, or than touching, count [m].
+    spread: f32,
 }
 
 impl Job<'_> {
@@ -153,6 +156,7 @@ dispatch! {
 fn prune_kernel<L: Lanes>(job: &mut Job<'_>, balls: &Columns<'_, 4>, first: &[u32]) {
     let slack = L::splat(job.formula.rounding);
     let mut nearest = L::splat(job.nearest);
+    let (exact, never) = (L::splat(job.formula.exact_below()), L::splat(f32::INFINITY));
     for i in 0..job.runs.len() {
         let [mut at, end] = job.runs[i];
         while at < end {
@@ -160,8 +164,9 @@ fn prune_kernel<L: Lanes>(job: &mut Job<'_>, balls: &Columns<'_, 4>, first: &[u3
             let [x, y, z, radius] = balls.eight::<L>(at);
             let d = job.formula.distance([x, y, z]);
             let reach = radius.add(slack);
-            // Lanes beyond the run are nodes too, or copies of the last: the points they hold exist.
-            nearest = nearest.min(d.add(reach));
+            // Lanes beyond the run are nodes too, or copies of the last: the points they hold exist. Beyond a hull's edges d is a
+            // lower bound, and says nothing about how near a point is.
+            nearest = nearest.min(L::select(exact.ge(d), d.add(reach), never));
             let mut bits = L::bits(reach.add(L::splat(job.margin)).ge(d)) & live;
             while bits != 0 {
                 let lane = bits.trailing_zeros();
@@ -194,12 +199,18 @@ fn touch_kernel<L: Lanes>(job: &mut Job<'_>, points: &Points<'_>, out: &mut Vec<
         };
         [row(0), row(1), row(2)]
     };
-    let margin = L::splat(job.margin);
+    let (most, spread, zero) = (L::splat(job.margin), L::splat(job.spread), L::splat(0.0));
+    // The nearest point in each lane so far: beyond its spread nothing counts. Lanes beyond a run hold points too.
+    let mut nearest = L::splat(job.nearest);
+    let (exact, never) = (L::splat(job.formula.exact_below()), L::splat(f32::INFINITY));
     for i in 0..job.runs.len() {
         let [mut at, end] = job.runs[i];
         while at < end {
             let p = points.position::<L>(at);
-            let bits = L::bits(margin.ge(job.formula.distance(p))) & live(end - at);
+            let d = job.formula.distance(p);
+            nearest = nearest.min(L::select(exact.ge(d), d, never));
+            let margin = nearest.max(zero).add(spread).min(most);
+            let bits = L::bits(margin.ge(d)) & live(end - at);
             if bits != 0 {
                 let (d, g) = job.formula.sample(p);
                 let (p, n) = (turn(&m, p), turn(&m, g));
