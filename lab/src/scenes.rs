@@ -52,7 +52,14 @@ pub fn nut_on_bolt(models: &Path, friction: f64, spacing: f64) -> Result<Scene> 
 }
 
 /// A peg above its hole, `off` to the side [m] and `tilt` from upright [rad]; the plate is 20 mm above the floor.
-pub fn peg_in_hole(models: &Path, kind: &str, off: f64, tilt: f64, friction: f64, spacing: f64) -> Result<Scene> {
+pub fn peg_in_hole(
+    models: &Path,
+    kind: &str,
+    off: f64,
+    tilt: f64,
+    friction: f64,
+    spacing: f64,
+) -> Result<Scene> {
     let mut scene = Scene::default();
     let hole = load(models, &format!("hole-{kind}-8mm.obj"), 1.0, spacing)?;
     let peg = load(models, &format!("peg-{kind}-8mm-tight.obj"), 1.0, spacing)?;

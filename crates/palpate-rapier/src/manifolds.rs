@@ -300,7 +300,8 @@ impl Place<'_> {
         };
         let direction = if id >> 31 == 1 { self.from.vector(sample.gradient) } else { sample.gradient };
         let push = p1.from.vector(direction).normalize_or_zero() * away;
-        (sample.distance - f64::from(dist)).abs() <= SHIFT * self.spacing() && push.dot(normal.as_dvec3()) > SAME
+        (sample.distance - f64::from(dist)).abs() <= SHIFT * self.spacing()
+            && push.dot(normal.as_dvec3()) > SAME
     }
 
     /// Of the finer points [m].

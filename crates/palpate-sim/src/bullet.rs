@@ -48,8 +48,12 @@ impl Bullet {
         match options.choice {
             None => {}
             Some(Choice::Regular) => _ = command.args(["--choice", "regular"]),
-            Some(Choice::Segmented(l)) => _ = command.args(["--choice", "segmented", "--level", &l.to_string()]),
-            Some(Choice::Patches(n)) => _ = command.args(["--choice", "patches", "--manifolds", &n.to_string()]),
+            Some(Choice::Segmented(l)) => {
+                _ = command.args(["--choice", "segmented", "--level", &l.to_string()])
+            }
+            Some(Choice::Patches(n)) => {
+                _ = command.args(["--choice", "patches", "--manifolds", &n.to_string()])
+            }
         }
         if options.both {
             command.args(["--both", "1"]);
@@ -143,7 +147,9 @@ fn formula(solid: &Analytic) -> Option<(String, Pose)> {
         Analytic::Box { centre, half_extents: h, .. } => {
             (format!("box {} {} {}", h.x, h.y, h.z), Pose::from_translation(*centre))
         }
-        Analytic::Sphere { centre, radius, .. } => (format!("sphere {radius}"), Pose::from_translation(*centre)),
+        Analytic::Sphere { centre, radius, .. } => {
+            (format!("sphere {radius}"), Pose::from_translation(*centre))
+        }
         Analytic::Transform { rotation, translation, shape, .. } => {
             let (words, pose) = formula(shape)?;
             (words, Pose { rotation: *rotation, translation: *translation } * pose)

@@ -1,9 +1,9 @@
 //! Penetration as a referee sees it: the deepest point of any body in any other, whatever its engine was told.
 
 use crate::{Scene, Simulation};
+use palpate::Pose;
 use palpate::manifold::Collider;
 use palpate::query::{Query, QueryParams, Roles};
-use palpate::Pose;
 
 /// Measures penetration between all bodies of a scene.
 #[derive(Debug)]

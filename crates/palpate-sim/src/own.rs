@@ -57,7 +57,11 @@ impl Simulation for Own {
 
     fn state(&self, body: usize) -> State {
         let state = self.ids.get(body).and_then(|id| self.world.body(*id)).map(|b| *b.state());
-        state.map_or_else(State::default, |s| State { pose: s.w_from_b, linear: s.linear, angular: s.angular })
+        state.map_or_else(State::default, |s| State {
+            pose: s.w_from_b,
+            linear: s.linear,
+            angular: s.angular,
+        })
     }
 
     fn marks(&self, marks: &mut Vec<Mark>) {

@@ -67,7 +67,8 @@ impl Rapier {
         contact.choice = options.choice.unwrap_or(contact.choice);
         let mut handles = Vec::new();
         for (index, b) in scene.bodies.iter().enumerate() {
-            let refuse = |reason: &str| SimError::Body { index, name: b.name.clone(), reason: reason.to_owned() };
+            let refuse =
+                |reason: &str| SimError::Body { index, name: b.name.clone(), reason: reason.to_owned() };
             let (shape, inside): (SharedShape, Pose) = match &b.collider {
                 Collider::Shape(shape) => {
                     (PalpateShape::new(shape.clone()).with_options(contact).into(), Pose::IDENTITY)

@@ -2,8 +2,8 @@
 
 use crate::SimError;
 use glam::{DMat3, DVec3};
-use palpate::manifold::Collider;
 use palpate::Pose;
+use palpate::manifold::Collider;
 
 /// What moves a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,9 +96,8 @@ impl Scene {
 
     pub(crate) fn check(&self) -> Result<(), SimError> {
         for (index, b) in self.bodies.iter().enumerate() {
-            let refuse = |reason: &str| {
-                Err(SimError::Body { index, name: b.name.clone(), reason: reason.to_owned() })
-            };
+            let refuse =
+                |reason: &str| Err(SimError::Body { index, name: b.name.clone(), reason: reason.to_owned() });
             let coefficients = [b.friction, b.restitution].iter().all(|v| *v >= 0.0 && v.is_finite());
             if !(b.pose.is_finite() && b.linear.is_finite() && b.angular.is_finite() && coefficients) {
                 return refuse("a number is not finite, or a coefficient is negative");

@@ -11,7 +11,8 @@ use palpate::{Pose, Shape};
 use palpate_sim::{Body, Motion, Options, Scene, start};
 
 /// Restitutions, and what the paper has for VPS low and high, and for Bullet [mm].
-const PAPER: [(f64, f64, f64, f64); 3] = [(0.1, 6.8, 3.5, 42.5), (0.5, 9.5, 4.0, 42.5), (0.9, 20.1, 19.2, 42.5)];
+const PAPER: [(f64, f64, f64, f64); 3] =
+    [(0.1, 6.8, 3.5, 42.5), (0.5, 9.5, 4.0, 42.5), (0.9, 20.1, 19.2, 42.5)];
 /// Spacing of the coarse ball, about the paper's 275 points, and of the fine one, about 25,880 [m].
 const SPACINGS: [(&str, f64); 2] = [("coarse", 0.105), ("fine", 0.0107)];
 
@@ -21,16 +22,28 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let mut lines = Vec::new();
     let count = if lab.options.quick { "11" } else { "101" };
     let mut table = vec![
-        ["restitution", "shape", "points", "at 1.000 m [mm]", "worst of 101 [mm]", "mean [mm]", "apex error worst [mm]", "apex error mean [mm]", "paper [mm]"]
-            .map(String::from)
-            .to_vec(),
+        [
+            "restitution",
+            "shape",
+            "points",
+            "at 1.000 m [mm]",
+            "worst of 101 [mm]",
+            "mean [mm]",
+            "apex error worst [mm]",
+            "apex error mean [mm]",
+            "paper [mm]",
+        ]
+        .map(String::from)
+        .to_vec(),
     ];
     for (k, (e, low, high, theirs)) in PAPER.into_iter().enumerate() {
         let e_text = e.to_string();
         let mut peer: Option<(f64, f64)> = None;
-        for (shape, spacing, paper) in
-            [("sphere", None, theirs), ("coarse", Some(SPACINGS[0].1), low), ("fine", Some(SPACINGS[1].1), high)]
-        {
+        for (shape, spacing, paper) in [
+            ("sphere", None, theirs),
+            ("coarse", Some(SPACINGS[0].1), low),
+            ("fine", Some(SPACINGS[1].1), high),
+        ] {
             let spacing_text = spacing.map(|s: f64| s.to_string()).unwrap_or_default();
             let mut words = vec!["ball", "--rate", "200", "--ground", "plane", "--restitution", &e_text];
             words.extend(["--shape", if spacing.is_some() { "mixed" } else { "sphere" }]);
@@ -39,16 +52,22 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
             }
             let once = [&words[..], &["--from", "1", "--to", "1", "--count", "1"]].concat();
             let one = number(&lab.bullet_last(&once)?, "penetration_worst")?;
-            let sweep = lab.bullet_last(&[&words[..], &["--from", "0.95", "--to", "1.05", "--count", count]].concat())?;
+            let sweep = lab
+                .bullet_last(&[&words[..], &["--from", "0.95", "--to", "1.05", "--count", count]].concat())?;
             let (worst, apex) = (number(&sweep, "penetration_worst")?, number(&sweep, "apex_error_worst")?);
             let (mean, apex_mean) = (number(&sweep, "penetration_mean")?, number(&sweep, "apex_error_mean")?);
             let points = number(&sweep, "points")?;
             if k == 1 {
                 let traced = lab.bullet(&[&once[..], &["--trace", "1"]].concat())?;
-                let heights = traced.iter().filter_map(|l| {
-                    Some((l["step"].as_f64()? / 200.0, l["bottom"].as_f64()? + 0.5))
-                });
-                lines.push(line(format!("{shape}, restitution {e}"), lines.len(), spacing.is_none(), heights.collect()));
+                let heights = traced
+                    .iter()
+                    .filter_map(|l| Some((l["step"].as_f64()? / 200.0, l["bottom"].as_f64()? + 0.5)));
+                lines.push(line(
+                    format!("{shape}, restitution {e}"),
+                    lines.len(),
+                    spacing.is_none(),
+                    heights.collect(),
+                ));
             }
             let mm = |v: f64| format!("{:.3}", v * 1e3);
             table.push(vec![
@@ -67,7 +86,9 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
                 (Some(_), Some((theirs_worst, theirs_apex))) => {
                     let case = format!("ball {shape}, restitution {e}");
                     let at_one = format!("at 1.000 m {} mm, paper {paper} mm; {points} points", mm(one));
-                    let peer = |r: Row, theirs: f64| Row { peer: Some("bullet".into()), theirs: Some(theirs), ..r }.finish();
+                    let peer = |r: Row, theirs: f64| {
+                        Row { peer: Some("bullet".into()), theirs: Some(theirs), ..r }.finish()
+                    };
                     found.rows.push(peer(row(&case, "penetration worst", "m", worst, at_one), theirs_worst));
                     found.rows.push(peer(row(&case, "apex error mean", "m", apex_mean, ""), theirs_apex));
                 }
@@ -121,7 +142,16 @@ pub(super) fn stack(lab: &Lab<'_>) -> Result<Found> {
             let said = fell.map_or_else(|| "stands".to_owned(), |t| format!("falls after {t:.2} s"));
             let note = format!("{} points each; {said} of {seconds} s", shape.tree().len());
             let us = spent / fell.map_or(steps as f64, |t| t * options.rate);
-            found.rows.push(row(format!("stack of {BALLS} {name} balls"), &format!("step, {}", engine.name()), "s", 1e-6 * us, note).finish());
+            found.rows.push(
+                row(
+                    format!("stack of {BALLS} {name} balls"),
+                    &format!("step, {}", engine.name()),
+                    "s",
+                    1e-6 * us,
+                    note,
+                )
+                .finish(),
+            );
         }
     }
     Ok(found)

@@ -34,7 +34,19 @@ fn drop(lab: &Lab<'_>, shape: &[&str], ground: &str, rotations: usize) -> Result
     let mesh = lab.models()?.join("bunny.obj");
     let (mesh, csv) = (mesh.display().to_string(), lab.work.file("drop.csv"));
     let rotations = rotations.to_string();
-    let words = ["drop", "--mesh", &mesh, "--scale", "1.7354", "--ground", ground, "--rate", "500", "--rotations", &rotations];
+    let words = [
+        "drop",
+        "--mesh",
+        &mesh,
+        "--scale",
+        "1.7354",
+        "--ground",
+        ground,
+        "--rate",
+        "500",
+        "--rotations",
+        &rotations,
+    ];
     let all = [&words[..], &["--steps", "600", "--csv", &csv], shape].concat();
     let last = lab.bullet_last(&all)?;
     let text = std::fs::read_to_string(&csv)?;
@@ -89,7 +101,10 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         ];
         // Ours again, as peers run between: the machine may have changed.
         let again = drop(lab, &fine, ground, n)?;
-        peers.push(("GImpact", drop(lab, &["--shape", "gimpact"], ground, if lab.options.quick { 1 } else { 4 })?));
+        peers.push((
+            "GImpact",
+            drop(lab, &["--shape", "gimpact"], ground, if lab.options.quick { 1 } else { 4 })?,
+        ));
         for (name, peer) in &peers {
             let note = format!(
                 "again {:.2} µs; fell through: ours {} of {}, theirs {} of {} (left out)",
@@ -101,13 +116,37 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
                 "GImpact" => "gimpact",
                 _ => "bullet",
             };
-            found.rows.push(Row { peer: Some(name.into()), theirs: Some(1e-6 * peer.mean_us), ..mine }.finish());
+            found
+                .rows
+                .push(Row { peer: Some(name.into()), theirs: Some(1e-6 * peer.mean_us), ..mine }.finish());
         }
-        let coarse_row = row(format!("bunny on {ground}"), "narrow phase, coarse", "s", 1e-6 * rough.mean_us, "about 799 points");
+        let coarse_row = row(
+            format!("bunny on {ground}"),
+            "narrow phase, coarse",
+            "s",
+            1e-6 * rough.mean_us,
+            "about 799 points",
+        );
         found.rows.push(coarse_row.finish());
-        let smooth = row(format!("bunny on {ground}"), "roughness of rolling", "1", roughness(&ours.csv), "8 hulls in theirs; less is smoother");
-        found.rows.push(Row { peer: Some("hulls".into()), theirs: Some(roughness(&peers[0].1.csv)), ..smooth });
-        let curves = [("ours, fine", &ours), ("ours, coarse", &rough), ("8 hulls", &peers[0].1), ("hull of 42", &peers[1].1), ("GImpact", &peers[2].1)];
+        let smooth = row(
+            format!("bunny on {ground}"),
+            "roughness of rolling",
+            "1",
+            roughness(&ours.csv),
+            "8 hulls in theirs; less is smoother",
+        );
+        found.rows.push(Row {
+            peer: Some("hulls".into()),
+            theirs: Some(roughness(&peers[0].1.csv)),
+            ..smooth
+        });
+        let curves = [
+            ("ours, fine", &ours),
+            ("ours, coarse", &rough),
+            ("8 hulls", &peers[0].1),
+            ("hull of 42", &peers[1].1),
+            ("GImpact", &peers[2].1),
+        ];
         for (what, unit, value) in [
             ("time", "narrow phase [µs]", (|s: &Step| s.micros) as fn(&Step) -> f64),
             ("velocity", "speed [m/s]", |s| s.speed),
@@ -150,8 +189,33 @@ pub(super) fn low_rate(lab: &Lab<'_>) -> Result<Found> {
     let mesh = lab.models()?.join("bunny.obj").display().to_string();
     let n = if lab.options.quick { "4" } else { "20" };
     for (rate, level) in [("30", "1"), ("10", "4"), ("10", "5"), ("10", "1")] {
-        let words = ["drop", "--mesh", &mesh, "--scale", "1.7354", "--ground", "plane", "--rate", rate, "--rotations", n];
-        let ours = ["--steps", "200", "--shape", "mixed", "--spacing", FINE, "--cluster", "4", "--choice", "segmented", "--level", level];
+        let words = [
+            "drop",
+            "--mesh",
+            &mesh,
+            "--scale",
+            "1.7354",
+            "--ground",
+            "plane",
+            "--rate",
+            rate,
+            "--rotations",
+            n,
+        ];
+        let ours = [
+            "--steps",
+            "200",
+            "--shape",
+            "mixed",
+            "--spacing",
+            FINE,
+            "--cluster",
+            "4",
+            "--choice",
+            "segmented",
+            "--level",
+            level,
+        ];
         let last = lab.bullet_last(&[&words[..], &ours].concat())?;
         let note = format!(
             "{} of {n} fell through; deepest {:.1} mm, at the end {:.2} mm",
@@ -159,7 +223,10 @@ pub(super) fn low_rate(lab: &Lab<'_>) -> Result<Found> {
             -1e3 * number(&last, "lowest")?,
             -1e3 * number(&last, "lowest_end")?
         );
-        found.rows.push(row(format!("bunny at {rate} Hz, L = {level}"), "deepest", "m", -number(&last, "lowest")?, note).finish());
+        found.rows.push(
+            row(format!("bunny at {rate} Hz, L = {level}"), "deepest", "m", -number(&last, "lowest")?, note)
+                .finish(),
+        );
     }
     Ok(found)
 }

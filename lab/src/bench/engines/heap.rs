@@ -64,7 +64,8 @@ pub(super) fn overlap(lab: &Lab<'_>) -> Result<Found> {
                 let pick = (shapes.len() as f64 * r.point_in(DVec3::ZERO, DVec3::ONE).x) as usize;
                 let shape = shapes[pick.min(shapes.len() - 1)].clone();
                 let turn = rotation(&mut r);
-                let off = r.point_in(DVec3::splat(-1.0), DVec3::ONE) * 0.3 * shape.aabb().extent().max_element();
+                let off =
+                    r.point_in(DVec3::splat(-1.0), DVec3::ONE) * 0.3 * shape.aabb().extent().max_element();
                 let pose = Pose::new(turn, off - turn * shape.aabb().centre());
                 scene.add(Body::new(format!("part {i}"), shape, Motion::Density(1000.0), pose));
             }
@@ -77,7 +78,9 @@ pub(super) fn overlap(lab: &Lab<'_>) -> Result<Found> {
                 }
             }
         }
-        let note = format!("{count} scenes of 2 to 6 overlapping parts, 0.5 s each: {lost} not finite, {failed} failed (limit 20 m/s)");
+        let note = format!(
+            "{count} scenes of 2 to 6 overlapping parts, 0.5 s each: {lost} not finite, {failed} failed (limit 20 m/s)"
+        );
         found.rows.push(row(format!("overlap, {}", engine.name()), "fastest", "m/s", worst, note));
     }
     Ok(found)
@@ -100,7 +103,11 @@ pub(super) fn dragons(lab: &Lab<'_>) -> Result<Found> {
     let mut r = Random::new(15);
     for i in 0..15 {
         let turn = rotation(&mut r);
-        let place = DVec3::new(0.25 * (i % 3) as f64 - 0.25, 0.25 * (i / 3 % 2) as f64 - 0.12, 0.2 + 0.22 * (i / 6) as f64);
+        let place = DVec3::new(
+            0.25 * (i % 3) as f64 - 0.25,
+            0.25 * (i / 3 % 2) as f64 - 0.12,
+            0.2 + 0.22 * (i / 6) as f64,
+        );
         let pose = Pose::new(turn, place - turn * dragon.aabb().centre());
         scene.add(Body::new(format!("dragon {i}"), dragon.clone(), Motion::Density(1000.0), pose));
     }
@@ -114,7 +121,13 @@ pub(super) fn dragons(lab: &Lab<'_>) -> Result<Found> {
             1e3 * all.deepest,
             all.fastest
         );
-        found.rows.push(row(format!("15 dragons, {}", engine.name()), "step mean", "s", 1e-6 * all.step_us, note));
+        found.rows.push(row(
+            format!("15 dragons, {}", engine.name()),
+            "step mean",
+            "s",
+            1e-6 * all.step_us,
+            note,
+        ));
     }
     Ok(found)
 }
@@ -138,11 +151,8 @@ pub(super) fn bin(lab: &Lab<'_>) -> Result<Found> {
         let shape = shapes[i % shapes.len()].clone();
         let turn = rotation(&mut r);
         let cell = i % 9;
-        let place = DVec3::new(
-            (cell % 3) as f64 - 1.0,
-            (cell / 3) as f64 - 1.0,
-            0.8 + (i / 9) as f64,
-        ) * 1.3 * size;
+        let place =
+            DVec3::new((cell % 3) as f64 - 1.0, (cell / 3) as f64 - 1.0, 0.8 + (i / 9) as f64) * 1.3 * size;
         let pose = Pose::new(turn, place - turn * shape.aabb().centre());
         scene.add(Body::new(format!("part {i}"), shape, Motion::Density(1000.0), pose));
     }
@@ -157,7 +167,13 @@ pub(super) fn bin(lab: &Lab<'_>) -> Result<Found> {
             all.fastest,
             all.lost
         );
-        found.rows.push(row(format!("{count} parts in a bin, {}", engine.name()), "step mean", "s", 1e-6 * all.step_us, note));
+        found.rows.push(row(
+            format!("{count} parts in a bin, {}", engine.name()),
+            "step mean",
+            "s",
+            1e-6 * all.step_us,
+            note,
+        ));
     }
     Ok(found)
 }

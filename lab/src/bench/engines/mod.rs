@@ -85,7 +85,13 @@ pub(crate) fn line(name: impl Into<String>, index: usize, dashed: bool, points: 
 }
 
 /// A row without a peer.
-pub(crate) fn row(case: impl Into<String>, metric: &str, unit: &str, ours: f64, note: impl Into<String>) -> Row {
+pub(crate) fn row(
+    case: impl Into<String>,
+    metric: &str,
+    unit: &str,
+    ours: f64,
+    note: impl Into<String>,
+) -> Row {
     let case = case.into();
     Row {
         model: case.clone(),

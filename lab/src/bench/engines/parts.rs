@@ -35,7 +35,8 @@ fn simulate(engine: Engine, scene: &Scene, options: &Options, seconds: f64) -> R
     let mut referee = Referee::new(scene);
     let body = scene.bodies.len() - 1;
     let steps = (seconds * options.rate).round() as usize;
-    let mut run = Run { states: Vec::new(), deepest: 0.0, fastest: 0.0, lost: 0, step_us: 0.0, narrow_us: None };
+    let mut run =
+        Run { states: Vec::new(), deepest: 0.0, fastest: 0.0, lost: 0, step_us: 0.0, narrow_us: None };
     for _ in 0..steps {
         let step = sim.step()?;
         let state = sim.state(body);
@@ -61,7 +62,12 @@ impl Run {
 
     /// Height of the body's frame over time.
     fn heights(&self) -> Vec<(f64, f64)> {
-        self.states.iter().enumerate().step_by(4).map(|(i, s)| (i as f64 / RATE, 1e3 * s.pose.translation.z)).collect()
+        self.states
+            .iter()
+            .enumerate()
+            .step_by(4)
+            .map(|(i, s)| (i as f64 / RATE, 1e3 * s.pose.translation.z))
+            .collect()
     }
 
     /// Angle from upright [°].
@@ -84,7 +90,8 @@ impl Run {
 }
 
 fn picture(name: &str, title: &str, lines: Vec<Series>) -> Picture {
-    let labels = Labels { title: title.into(), x: "time [s]".into(), y: "height [mm]".into(), marks: Vec::new() };
+    let labels =
+        Labels { title: title.into(), x: "time [s]".into(), y: "height [mm]".into(), marks: Vec::new() };
     Picture { name: name.into(), svg: svg::plot(&labels, &lines) }
 }
 
@@ -107,7 +114,12 @@ pub(super) fn nut(lab: &Lab<'_>) -> Result<Found> {
             let note = format!("{verdict}; {}", run.said());
             let case = format!("nut on bolt, friction {friction}, {}", engine.name());
             found.rows.push(row(case, "penetration worst", "m", run.deepest, note).finish());
-            lines.push(line(format!("{}, friction {friction}", engine.name()), lines.len(), friction > 0.0, run.heights()));
+            lines.push(line(
+                format!("{}, friction {friction}", engine.name()),
+                lines.len(),
+                friction > 0.0,
+                run.heights(),
+            ));
         }
     }
     found.pictures.push(picture("engines-nut.svg", "Nut on bolt: height above its place on the head", lines));
@@ -124,11 +136,23 @@ pub(super) fn peg(lab: &Lab<'_>) -> Result<Found> {
             let z = run.last().pose.translation.z;
             let verdict = if (z + 0.020).abs() < 5e-4 { "stands on the floor" } else { "did not arrive" };
             let case = format!("{kind} peg, {}", engine.name());
-            found.rows.push(row(case, "penetration worst", "m", run.deepest, format!("{verdict}; {}", run.said())).finish());
-            lines.push(line(format!("{kind}, {}", engine.name()), lines.len(), kind == "rect", run.heights()));
+            found.rows.push(
+                row(case, "penetration worst", "m", run.deepest, format!("{verdict}; {}", run.said()))
+                    .finish(),
+            );
+            lines.push(line(
+                format!("{kind}, {}", engine.name()),
+                lines.len(),
+                kind == "rect",
+                run.heights(),
+            ));
         }
     }
-    found.pictures.push(picture("engines-peg.svg", "Tight pegs through a plate: height of the lower end", lines));
+    found.pictures.push(picture(
+        "engines-peg.svg",
+        "Tight pegs through a plate: height of the lower end",
+        lines,
+    ));
     Ok(found)
 }
 
@@ -141,7 +165,9 @@ pub(super) fn gear(lab: &Lab<'_>) -> Result<Found> {
         let z = run.last().pose.translation.z;
         let verdict = if z.abs() < 5e-4 { "sits on the base" } else { "did not arrive" };
         let case = format!("gear on peg, {}", engine.name());
-        found.rows.push(row(case, "penetration worst", "m", run.deepest, format!("{verdict}; {}", run.said())).finish());
+        found.rows.push(
+            row(case, "penetration worst", "m", run.deepest, format!("{verdict}; {}", run.said())).finish(),
+        );
         lines.push(line(engine.name(), lines.len(), false, run.heights()));
     }
     found.pictures.push(picture("engines-gear.svg", "A gear on its peg: height above its place", lines));
@@ -157,17 +183,29 @@ pub(super) fn rest(lab: &Lab<'_>) -> Result<Found> {
         let mut scene = Scene::default();
         scene.add(scenes::floor(0.0)?);
         let low = bunny.aabb().min.z;
-        scene.add(Body::new("bunny", bunny.clone(), Motion::Mass(1.0), Pose::from_translation(DVec3::Z * (0.05 - low))));
+        scene.add(Body::new(
+            "bunny",
+            bunny.clone(),
+            Motion::Mass(1.0),
+            Pose::from_translation(DVec3::Z * (0.05 - low)),
+        ));
         let run = simulate(engine, &scene, &Options { rate: RATE, ..Options::default() }, seconds)?;
         let still = |s: &State| s.linear.length() < 1e-3;
         let quiet = run.states.iter().rposition(|s| !still(s)).map_or(0, |i| i + 1);
         let rest = (run.states.len() - quiet) as f64 / RATE;
-        let note = format!("below 1 mm/s from {:.2} s on, for {rest:.1} s, to the end; {}", quiet as f64 / RATE, run.said());
+        let note = format!(
+            "below 1 mm/s from {:.2} s on, for {rest:.1} s, to the end; {}",
+            quiet as f64 / RATE,
+            run.said()
+        );
         found.rows.push(row(format!("bunny at rest, {}", engine.name()), "rest", "s", rest, note));
 
         let mut free = Scene { gravity: DVec3::ZERO, ..Scene::default() };
         let spin = DVec3::new(3.0, 1.0, 2.0);
-        free.add(Body { angular: spin, ..Body::new("bunny", bunny.clone(), Motion::Mass(1.0), Pose::IDENTITY) });
+        free.add(Body {
+            angular: spin,
+            ..Body::new("bunny", bunny.clone(), Motion::Mass(1.0), Pose::IDENTITY)
+        });
         let run = simulate(engine, &free, &Options { rate: RATE, ..Options::default() }, 10.0)?;
         let (_, _, inertia) = free.bodies[0].mass().unwrap_or_default();
         let energy = |s: &State| {
@@ -177,7 +215,13 @@ pub(super) fn rest(lab: &Lab<'_>) -> Result<Found> {
         let began = 0.5 * spin.dot(inertia * spin);
         let drift = run.states.iter().map(|s| (energy(s) / began - 1.0).abs()).fold(0.0, f64::max);
         let note = "largest relative change of energy in 10 s of free tumbling";
-        found.rows.push(row(format!("free bunny, {}", engine.name()), "energy drift", "%", 100.0 * drift, note));
+        found.rows.push(row(
+            format!("free bunny, {}", engine.name()),
+            "energy drift",
+            "%",
+            100.0 * drift,
+            note,
+        ));
     }
     Ok(found)
 }

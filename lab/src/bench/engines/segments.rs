@@ -19,8 +19,10 @@ use std::process::{Command, Stdio};
 const ROTATIONS: usize = 10;
 const STEPS: usize = 20;
 /// The paper's times for L = 1 … 5 [µs].
-const PAPER: [(&str, [f64; 5]); 2] =
-    [("799 points", [102.2, 102.1, 104.2, 102.3, 102.8]), ("35,596 points", [1387.9, 1477.5, 1407.4, 1449.6, 1494.3])];
+const PAPER: [(&str, [f64; 5]); 2] = [
+    ("799 points", [102.2, 102.1, 104.2, 102.3, 102.8]),
+    ("35,596 points", [1387.9, 1477.5, 1407.4, 1449.6, 1494.3]),
+];
 
 /// The bunny with clusters of four.
 fn bunny(models: &Path, spacing: f64) -> Result<Shape> {
@@ -53,7 +55,8 @@ pub fn work(file: &Path, level: usize) -> Result<()> {
 
 #[inline(never)]
 fn counted(pair: &mut Pair, ground: &Collider, bunny: &Collider, pose: &Pose, level: usize) {
-    let params = ManifoldParams { margin: 5e-3, choice: Choice::Segmented(level), ..ManifoldParams::default() };
+    let params =
+        ManifoldParams { margin: 5e-3, choice: Choice::Segmented(level), ..ManifoldParams::default() };
     std::hint::black_box(pair.update(ground, bunny, pose, &params).points.len());
 }
 
@@ -70,7 +73,8 @@ fn count(lab: &Lab<'_>, file: &str, level: usize) -> Result<(f64, f64)> {
         .output()
         .context("valgrind is needed (Debian: valgrind)")?;
     anyhow::ensure!(run.status.success(), "valgrind: {}", String::from_utf8_lossy(&run.stderr));
-    let told = Command::new("callgrind_annotate").args(["--inclusive=yes", "--threshold=100", &out]).output()?;
+    let told =
+        Command::new("callgrind_annotate").args(["--inclusive=yes", "--threshold=100", &out]).output()?;
     let text = String::from_utf8_lossy(&told.stdout);
     let of = |name: &str| {
         let line = text.lines().find(|l| l.contains(name))?;
@@ -84,7 +88,9 @@ fn count(lab: &Lab<'_>, file: &str, level: usize) -> Result<(f64, f64)> {
 /// Table 2, in instructions.
 pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let mut found = Found::default();
-    let mut table = vec![["points", "what", "L = 1", "L = 2", "L = 3", "L = 4", "L = 5", "spread"].map(String::from).to_vec()];
+    let mut table = vec![
+        ["points", "what", "L = 1", "L = 2", "L = 3", "L = 4", "L = 5", "spread"].map(String::from).to_vec(),
+    ];
     for (spacing, (paper_name, paper)) in [0.0145, 0.0021].into_iter().zip(PAPER) {
         let shape = bunny(lab.models()?, spacing)?;
         let points = shape.tree().len();
@@ -108,8 +114,19 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         cells.extend(paper.iter().map(f64::to_string));
         cells.push(format!("{:.1} %", spread(&paper)));
         table.push(cells);
-        let note = format!("instructions of the traversal for L = 1 … 5: {walk:.0?}; of choosing points: {upkeep:.0?}");
-        found.rows.push(row(format!("bunny of {points} points on a box, K = 4"), "spread over levels", "%", spread(&walk), note).finish());
+        let note = format!(
+            "instructions of the traversal for L = 1 … 5: {walk:.0?}; of choosing points: {upkeep:.0?}"
+        );
+        found.rows.push(
+            row(
+                format!("bunny of {points} points on a box, K = 4"),
+                "spread over levels",
+                "%",
+                spread(&walk),
+                note,
+            )
+            .finish(),
+        );
     }
     let svg = svg::table("Levels of segmentation (2014 paper, Table 2)", &table);
     found.pictures.push(Picture { name: "engines-segments-table2.svg".into(), svg });
