@@ -46,7 +46,7 @@ int drop(const Args& args)
 	if (args.has("csv") && !csv)
 		throw std::runtime_error(args.text("csv", "") + ": cannot be written");
 	if (csv)
-		std::fprintf(csv, "rotation,step,micros,speed,energy,lowest,contacts\n");
+		std::fprintf(csv, "rotation,step,micros,speed,energy,lowest,contacts,spin\n");
 
 	std::vector<double> micros, contacts;
 	double lowest_ever = 0, lowest_end = 0, fastest = 0, speed_end = 0;
@@ -62,7 +62,7 @@ int drop(const Args& args)
 		struct Seen
 		{
 			btTransform pose;
-			double micros, speed, energy;
+			double micros, speed, energy, spin;
 			int contacts;
 		};
 		std::vector<Seen> seen;
@@ -71,7 +71,7 @@ int drop(const Args& args)
 		{
 			world.step(1 / rate);
 			seen.push_back({body->getWorldTransform(), world.dispatcher.micros, body->getLinearVelocity().length(), energy(*body, mass),
-							world.contacts()});
+							body->getAngularVelocity().length(), world.contacts()});
 		}
 		std::vector<double> own_micros, own_contacts;
 		double lowest = 0, last = 0, speed = 0;
@@ -88,7 +88,7 @@ int drop(const Args& args)
 			last = mesh.lowest(now.pose);
 			lowest = std::min(lowest, last);
 			if (csv)
-				std::fprintf(csv, "%d,%d,%.3f,%.6g,%.6g,%.6g,%d\n", n, step, now.micros, speed, now.energy, last, now.contacts);
+				std::fprintf(csv, "%d,%d,%.3f,%.6g,%.6g,%.6g,%d,%.6g\n", n, step, now.micros, speed, now.energy, last, now.contacts, now.spin);
 		}
 		const bool fell = !(last > THROUGH);
 		std::printf("{\"rotation\":%d,\"micros_mean\":%.4g,\"lowest\":%.5g,\"lowest_end\":%.5g,\"speed_end\":%.4g,\"fell\":%s}\n", n,

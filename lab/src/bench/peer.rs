@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Peers that have a folder, in the order `--setup` installs them.
-pub const NAMES: [&str; 9] =
-    ["openvdb", "mesh_to_sdf", "parry", "mesh2sdf", "fcpw", "open3d", "coal", "fcl", "gimpact"];
+pub const NAMES: [&str; 10] =
+    ["openvdb", "mesh_to_sdf", "parry", "mesh2sdf", "fcpw", "open3d", "coal", "fcl", "gimpact", "vhacd"];
 
 /// What is said of a peer that cannot be started.
 pub const MISSING: &str = "not installed: run `palpate bench --setup`";

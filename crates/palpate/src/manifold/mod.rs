@@ -122,7 +122,7 @@ impl Default for ManifoldParams {
 /// How much farther than the nearest point others can be and count, unless said otherwise, in radii of the shape that gives the
 /// points [1]; at least half a spacing. Larger: more candidates, slower. Smaller: a body that rests is held by fewer points and
 /// rocks.
-pub const SPREAD: f64 = 0.01;
+pub const SPREAD: f64 = 0.006;
 
 /// One point of a manifold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -12,6 +12,9 @@ use glam::{DVec3, Vec3};
 
 /// Directions that are one: cosine of about half a degree [1].
 const FLAT: f32 = 0.99996;
+/// How far contacts are looked for before the nearest is known, beyond where it was in the last update [spreads]. Larger: more
+/// contacts to leave out. Smaller: the nearest has to be looked for more often.
+const AHEAD: f64 = 1.2;
 /// Set in the ids of A's points.
 const OF_A: u32 = 1 << 31;
 
@@ -22,8 +25,8 @@ pub struct Pair {
     chooser: Chooser,
     points: Vec<ManifoldPoint>,
     manifolds: Vec<Manifold>,
-    /// Whether the last update found touching points: then the next one hardly ever has to look for the nearest.
-    touched: bool,
+    /// Distance of the nearest candidate of the last update [m].
+    nearest: Option<f64>,
 }
 
 /// What a search for candidates came to.
@@ -102,7 +105,7 @@ impl Pair {
             (Collider::Solid(_), Collider::Solid(_)) => (Search::default(), None),
         };
         let candidates = self.chooser.candidates.len();
-        self.touched = self.chooser.candidates.iter().any(|c| c.distance <= 0.0);
+        self.nearest = self.chooser.candidates.iter().map(|c| f64::from(c.distance)).reduce(f64::min);
         let (points, manifolds, origin) = (&mut self.points, &mut self.manifolds, self.chooser.origin);
         let b_from_a = a_from_b.inverse();
         let split = if params.one_normal { POINTS } else { 1 };
@@ -162,42 +165,50 @@ impl Pair {
         for swapped in [first, !first].into_iter().take(if both { 2 } else { 1 }) {
             let shape = if swapped { a } else { b };
             let extent = extent(shape, params);
-            let mut margin = extent.spread.min(extent.margin);
-            if !self.touched {
-                // The nearest point says how far contacts have to be looked for; touching ones are near enough.
+            let roles = if swapped { Roles::PointsOfA } else { Roles::PointsOfB };
+            // As near as before, and then some: where that holds, the nearest point need not be looked for first.
+            let guess = self.nearest.map(|d| (d.max(0.0) + AHEAD * extent.spread).min(extent.margin));
+            let (mut found, mut complete) = (false, true);
+            if let Some(margin) = guess {
+                complete = self.ask(a, b, a_from_b, &QueryParams { margin, roles }, params.budget, &mut stop);
+                search.non_finite |= self.query.stats().non_finite;
+                let nearest = self.query.last().deepest().map(|c| f64::from(c.distance).max(0.0));
+                found = margin >= extent.margin || nearest.is_some_and(|d| d + extent.spread <= margin);
+            }
+            if !found {
                 let side = Side::new(a, b, a_from_b, swapped);
                 let below = (extent.margin as f32).next_up();
-                match self.query.least(&side, below, 0.0) {
-                    None => margin = f64::NEG_INFINITY,
-                    Some((_, d)) => margin = (f64::from(d.max(0.0)) + extent.spread).min(extent.margin),
-                }
+                let nearest = self.query.least(&side, below, 0.0);
+                search.non_finite |= self.query.stats().non_finite;
+                let Some((_, d)) = nearest else { continue };
+                let margin = (f64::from(d.max(0.0)) + extent.spread).min(extent.margin);
+                complete = self.ask(a, b, a_from_b, &QueryParams { margin, roles }, params.budget, &mut stop);
                 search.non_finite |= self.query.stats().non_finite;
             }
-            if margin == f64::NEG_INFINITY {
-                continue;
-            }
-            let roles = if swapped { Roles::PointsOfA } else { Roles::PointsOfB };
-            let asked = QueryParams { margin, roles };
-            let reached = match (&mut stop, params.budget) {
-                (Some(stop), _) => self.query.budget(a, b, a_from_b, &asked, Budget::Until(*stop)).1.complete,
-                (None, 0) => {
-                    self.query.contacts(a, b, a_from_b, &asked);
-                    true
-                }
-                (None, n) => self.query.budget(a, b, a_from_b, &asked, Budget::Points(n)).1.complete,
-            };
-            search.cut_short |= !reached;
-            search.non_finite |= self.query.stats().non_finite;
+            search.cut_short |= !complete;
             self.take(&shape.tree, params);
         }
-        let touching = self.chooser.candidates.iter().any(|c| c.distance <= 0.0);
-        if self.touched && !touching && !search.non_finite {
-            // Not as near as before: the search has to begin with the nearest point after all.
-            self.touched = false;
-            self.chooser.begin();
-            return self.shapes(a, b, a_from_b, params, stop);
-        }
         (search, first.then_some(a))
+    }
+
+    /// Asks for contacts of two shapes, as far as a budget goes; whether it went all the way.
+    fn ask(
+        &mut self,
+        a: &Shape,
+        b: &Shape,
+        a_from_b: &Pose,
+        asked: &QueryParams,
+        budget: usize,
+        stop: &mut Stop<'_, '_>,
+    ) -> bool {
+        match (stop, budget) {
+            (Some(stop), _) => self.query.budget(a, b, a_from_b, asked, Budget::Until(*stop)).1.complete,
+            (None, 0) => {
+                self.query.contacts(a, b, a_from_b, asked);
+                true
+            }
+            (None, n) => self.query.budget(a, b, a_from_b, asked, Budget::Points(n)).1.complete,
+        }
     }
 
     /// Adds what the query found to the candidates.

@@ -14,7 +14,7 @@ use palpate_sim::{Body, Motion, Options, Scene, start};
 const PAPER: [(f64, f64, f64, f64); 3] =
     [(0.1, 6.8, 3.5, 42.5), (0.5, 9.5, 4.0, 42.5), (0.9, 20.1, 19.2, 42.5)];
 /// Spacing of the coarse ball, about the paper's 275 points, and of the fine one, about 25,880 [m].
-const SPACINGS: [(&str, f64); 2] = [("coarse", 0.105), ("fine", 0.0107)];
+const SPACINGS: [(&str, f64); 2] = [("coarse", 0.105), ("fine", 0.0095)];
 
 /// Bullet with its own sphere and with ours, at a true 200 Hz.
 pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
@@ -48,7 +48,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
             let mut words = vec!["ball", "--rate", "200", "--ground", "plane", "--restitution", &e_text];
             words.extend(["--shape", if spacing.is_some() { "mixed" } else { "sphere" }]);
             if spacing.is_some() {
-                words.extend(["--spacing", &spacing_text]);
+                words.extend(["--voxel", "0.01", "--spacing", &spacing_text]);
             }
             let once = [&words[..], &["--from", "1", "--to", "1", "--count", "1"]].concat();
             let one = number(&lab.bullet_last(&once)?, "penetration_worst")?;

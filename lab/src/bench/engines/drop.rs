@@ -1,13 +1,15 @@
 //! The bunny that is dropped (2014 paper, 4.2): times and motion beside Bullet's own shapes, low rates, smoothness of rolling.
 
 use super::{Found, Lab, line, number, row};
+use crate::bench::peer::{Peer, Request};
 use crate::bench::svg::{self, Labels, Picture};
 use crate::bench::table::Row;
+use crate::models::{self, Which};
 use anyhow::{Context, Result};
 
-/// Spacing of points of the fine and the coarse bunny, 1.7354 times as large as the file: at least 34,000, and about 799 [m].
-const FINE: &str = "0.0021";
-const COARSE: &str = "0.0145";
+/// The fine and the coarse bunny, 1.7354 times as large as the file: at least 34,000 points, and about 799 [m].
+const FINE: [&str; 6] = ["--shape", "mixed", "--voxel", "0.00175", "--spacing", "0.0019"];
+const COARSE: [&str; 6] = ["--shape", "mixed", "--voxel", "0.00175", "--spacing", "0.0145"];
 /// Steps that count, of those at 500 Hz.
 const STEPS: std::ops::Range<usize> = 200..600;
 
@@ -88,19 +90,17 @@ fn roughness(steps: &[Step]) -> f64 {
 pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let mut found = Found::default();
     let hulls = hulls(lab)?;
-    let fine = ["--shape", "mixed", "--spacing", FINE];
-    let coarse = ["--shape", "mixed", "--spacing", COARSE];
     let hulls = ["--shape", "hulls", "--hulls", hulls.as_str()];
     let n = if lab.options.quick { 2 } else { 10 };
-    for ground in ["box", "terrain"] {
-        let ours = drop(lab, &fine, ground, n)?;
-        let rough = drop(lab, &coarse, ground, n)?;
+    for ground in ["box", "mesh20k", "terrain"] {
+        let ours = drop(lab, &FINE, ground, n)?;
+        let rough = drop(lab, &COARSE, ground, n)?;
         let mut peers = vec![
             ("8 hulls", drop(lab, &hulls, ground, n)?),
             ("hull of 42", drop(lab, &["--shape", "hull42"], ground, n)?),
         ];
         // Ours again, as peers run between: the machine may have changed.
-        let again = drop(lab, &fine, ground, n)?;
+        let again = drop(lab, &FINE, ground, n)?;
         peers.push((
             "GImpact",
             drop(lab, &["--shape", "gimpact"], ground, if lab.options.quick { 1 } else { 4 })?,
@@ -175,11 +175,13 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
 
 /// The bunny as eight convex hulls, by V-HACD: one group each.
 fn hulls(lab: &Lab<'_>) -> Result<String> {
-    let peer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/vhacd/run");
-    let (mesh, out) = (lab.models()?.join("bunny.obj"), lab.work.file("hulls.obj"));
-    let status = std::process::Command::new(&peer).arg(&mesh).arg(&out).arg("8").status();
-    let done = status.with_context(|| peer.display().to_string())?.success();
-    anyhow::ensure!(done, "V-HACD: {}", crate::bench::peer::MISSING);
+    let model = models::open(Which::Bunny, Some(lab.models()?))?;
+    let (mesh, out) = (lab.work.file("bunny.raw"), lab.work.file("hulls.obj"));
+    models::write_raw(&model.mesh, std::path::Path::new(&mesh))?;
+    let request = Request { job: "hulls".into(), mesh, out: out.clone(), repeat: 1, ..Request::default() };
+    let mut peer = Peer::start("vhacd").map_err(|e| anyhow::anyhow!("vhacd: {e}"))?;
+    let reply = peer.ask(&request).map_err(|e| anyhow::anyhow!("vhacd: {e}"))?;
+    anyhow::ensure!(reply.count == 8, "V-HACD made {} hulls instead of 8", reply.count);
     Ok(out)
 }
 
@@ -205,10 +207,6 @@ pub(super) fn low_rate(lab: &Lab<'_>) -> Result<Found> {
         let ours = [
             "--steps",
             "200",
-            "--shape",
-            "mixed",
-            "--spacing",
-            FINE,
             "--cluster",
             "4",
             "--choice",
@@ -216,7 +214,7 @@ pub(super) fn low_rate(lab: &Lab<'_>) -> Result<Found> {
             "--level",
             level,
         ];
-        let last = lab.bullet_last(&[&words[..], &ours].concat())?;
+        let last = lab.bullet_last(&[&words[..], &ours, &FINE].concat())?;
         let note = format!(
             "{} of {n} fell through; deepest {:.1} mm, at the end {:.2} mm",
             number(&last, "fell_through")?,
