@@ -174,8 +174,8 @@ where
     M: Default + Clone + Send + Sync,
     C: Default + Copy + Send + Sync,
 {
-    /// One manifold for each direction in which the parts push, of up to four points with ids that stay; the list is empty where
-    /// nothing is within `prediction`.
+    /// Manifolds of up to four points with ids that stay, each of one direction: first of points that hold the part now, then of others
+    /// that may soon. The list is empty where nothing is within `prediction`.
     fn contact_manifolds(
         &self,
         pos12: &Pose,

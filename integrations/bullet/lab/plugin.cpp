@@ -40,7 +40,8 @@ void registerPlugin(btCollisionDispatcher& dispatcher, const Args& args)
 		options.choice = palpate::Choice::Segmented;
 	else if (choice != "patches")
 		throw std::runtime_error("--choice is regular, segmented or patches, not " + choice);
-	options.count = int(args.number("manifolds", args.number("level", options.count)));
+	// Segments are the nodes of a level, 1 being the root.
+	options.count = options.choice == palpate::Choice::Segmented ? int(args.number("level", 1)) : int(args.number("manifolds", options.count));
 	options.threshold = args.number("threshold", 0);
 	options.spread = args.number("spread", 0);
 	options.both = args.has("both");

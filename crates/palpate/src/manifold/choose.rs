@@ -161,13 +161,13 @@ impl Chooser {
         const NONE: u32 = u32::MAX;
         self.face();
         self.now.clear();
+        let most = most.min(MOST);
         self.directions.resize(most, Vec3::ZERO);
         self.group.clear();
         self.group.resize(self.candidates.len(), NONE);
         let mut taken = 0;
         let mut used = KeySet::default();
         let mut patches: [(usize, u32); MOST] = [(0, 0); MOST];
-        let most = most.min(MOST);
         while taken < most {
             let free = |i: &usize| self.group[*i] == NONE;
             let deepest = |a: usize, b: usize| {

@@ -80,7 +80,7 @@ pub enum Choice {
     Regular,
     /// One manifold of one point, the deepest, for each segment: a node of this level of the tree, the paper's L: 1 is the root.
     Segmented(usize),
-    /// Up to this many manifolds of up to four points, each of contacts that push in about the same direction.
+    /// Up to this many manifolds, and never more than 128, of up to four points, each of contacts that push in about the same direction.
     Patches(usize),
 }
 

@@ -186,7 +186,7 @@ public:
 	/// Uniform and positive: the data is built anew at that size. Anything else leaves the scale and says so in lastError().
 	void setLocalScaling(const btVector3& scaling) override;
 	const btVector3& getLocalScaling() const override { return m_scaling; }
-	/// A share of the ball around the surface [m].
+	/// A share of how far the surface reaches from the body's origin [m].
 	btScalar getContactBreakingThreshold(btScalar factor) const override;
 	/// The mesh: for ray tests, sweeps and drawing. The first call builds a tree over its triangles.
 	void processAllTriangles(btTriangleCallback* callback, const btVector3& aabbMin, const btVector3& aabbMax) const override;

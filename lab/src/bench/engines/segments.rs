@@ -1,4 +1,4 @@
-//! Segments (2014 paper, Table 2 and Figure 9): what the choice of a level costs, counted in instructions.
+//! Segments (2014 paper, Table 2): what the choice of a level costs, counted in instructions.
 //!
 //! Counted by callgrind, which is exact: the paper's own times spread by 7.7 %.
 
