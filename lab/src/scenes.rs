@@ -75,7 +75,8 @@ pub fn peg_in_hole(
 /// A small gear over its peg, `off` to the side [m] and `tilt` from upright [rad].
 pub fn gear_on_peg(models: &Path, off: f64, tilt: f64, friction: f64, spacing: f64) -> Result<Scene> {
     let mut scene = Scene::default();
-    let base = load(models, "gear-base-loose.obj", 1.0, spacing)?;
+    // The base gives its field; the gear has the points.
+    let base = load(models, "gear-base-loose.obj", 1.0, 3.0 * spacing)?;
     let gear = load(models, "gear-small.obj", 1.0, spacing)?;
     scene.add(Body { friction, ..Body::new("base", base, Motion::Static, Pose::IDENTITY) });
     // Above the peg's end, about the gear's own middle.

@@ -1,10 +1,8 @@
 //! The bunny that is dropped (2014 paper, 4.2): times and motion beside Bullet's own shapes, low rates, smoothness of rolling.
 
 use super::{Found, Lab, line, number, row};
-use crate::bench::peer::{Peer, Request};
 use crate::bench::svg::{self, Labels, Picture};
 use crate::bench::table::Row;
-use crate::models::{self, Which};
 use anyhow::{Context, Result};
 
 /// The fine and the coarse bunny, 1.7354 times as large as the file: at least 34,000 points, and about 799 [m].
@@ -89,7 +87,7 @@ fn roughness(steps: &[Step]) -> f64 {
 /// Figures 8 and 10: the narrow phase's times beside Bullet's own shapes.
 pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let mut found = Found::default();
-    let hulls = hulls(lab)?;
+    let hulls = lab.hulls("bunny.obj")?;
     let hulls = ["--shape", "hulls", "--hulls", hulls.as_str()];
     let n = if lab.options.quick { 2 } else { 10 };
     for ground in ["box", "mesh20k", "terrain"] {
@@ -173,18 +171,6 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     Ok(found)
 }
 
-/// The bunny as eight convex hulls, by V-HACD: one group each.
-fn hulls(lab: &Lab<'_>) -> Result<String> {
-    let model = models::open(Which::Bunny, Some(lab.models()?))?;
-    let (mesh, out) = (lab.work.file("bunny.raw"), lab.work.file("hulls.obj"));
-    models::write_raw(&model.mesh, std::path::Path::new(&mesh))?;
-    let request = Request { job: "hulls".into(), mesh, out: out.clone(), repeat: 1, ..Request::default() };
-    let mut peer = Peer::start("vhacd").map_err(|e| anyhow::anyhow!("vhacd: {e}"))?;
-    let reply = peer.ask(&request).map_err(|e| anyhow::anyhow!("vhacd: {e}"))?;
-    anyhow::ensure!(reply.count == 8, "V-HACD made {} hulls instead of 8", reply.count);
-    Ok(out)
-}
-
 /// Low rates (4.2.2): whether the bunny stays above a half-space.
 pub(super) fn low_rate(lab: &Lab<'_>) -> Result<Found> {
     let mut found = Found::default();
@@ -204,16 +190,7 @@ pub(super) fn low_rate(lab: &Lab<'_>) -> Result<Found> {
             "--rotations",
             n,
         ];
-        let ours = [
-            "--steps",
-            "200",
-            "--cluster",
-            "4",
-            "--choice",
-            "segmented",
-            "--level",
-            level,
-        ];
+        let ours = ["--steps", "200", "--cluster", "4", "--choice", "segmented", "--level", level];
         let last = lab.bullet_last(&[&words[..], &ours, &FINE].concat())?;
         let note = format!(
             "{} of {n} fell through; deepest {:.1} mm, at the end {:.2} mm",

@@ -12,11 +12,13 @@ mod segments;
 pub use segments::work as segments_work;
 
 use super::machine::{Machine, Origin};
+use super::peer::{Peer, Request};
 use super::svg::{Picture, Series};
 use super::table::{Report, Row};
 use super::{Options, Work};
 use crate::models;
 use anyhow::{Context, Result, bail};
+use palpate::mesh::RawMesh;
 use palpate_sim::{Engine, SimError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -65,6 +67,19 @@ impl Lab<'_> {
     /// The last line of JSON of a run of `palpate-bullet`.
     pub(crate) fn bullet_last(&self, words: &[&str]) -> Result<serde_json::Value> {
         self.bullet(words)?.pop().context("palpate-bullet said nothing")
+    }
+
+    /// A model as eight convex hulls, by V-HACD: an OBJ file with one group each.
+    pub(crate) fn hulls(&self, file: &str) -> Result<String> {
+        let mesh = palpate::Mesh::load(self.models()?.join(file), 1.0)?;
+        let raw = RawMesh { positions: mesh.positions().to_vec(), triangles: mesh.triangles().to_vec() };
+        let (mesh, out) = (self.work.file("hulls.raw"), self.work.file(&format!("{file}.hulls.obj")));
+        models::write_raw(&raw, Path::new(&mesh))?;
+        let request =
+            Request { job: "hulls".into(), mesh, out: out.clone(), repeat: 1, ..Request::default() };
+        let mut peer = Peer::start("vhacd").map_err(|e| anyhow::anyhow!("vhacd: {e}"))?;
+        peer.ask(&request).map_err(|e| anyhow::anyhow!("vhacd: {e}"))?;
+        Ok(out)
     }
 
     /// Engines that can run here.

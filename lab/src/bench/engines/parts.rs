@@ -1,13 +1,15 @@
 //! Parts that fit into each other: nut on bolt, peg in hole, gear on peg; and a part that has to come to rest.
 
-use super::{Found, Lab, line, row};
+use super::{Found, Lab, line, number, row};
 use crate::bench::svg::{self, Labels, Picture, Series};
+use crate::bench::table::Row;
 use crate::scenes;
 use anyhow::Result;
 use glam::DVec3;
 use palpate::{Pose, manifold::Choice};
 use palpate_sim::depth::Referee;
 use palpate_sim::{Body, Engine, Motion, Options, Scene, Simulation, State, start};
+use std::fmt::Write as _;
 
 /// Rate of all of these [Hz].
 const RATE: f64 = 240.0;
@@ -95,6 +97,46 @@ fn picture(name: &str, title: &str, lines: Vec<Series>) -> Picture {
     Picture { name: name.into(), svg: svg::plot(&labels, &lines) }
 }
 
+/// The same scene in Bullet with each part as eight convex hulls: where the last body is at the end [m], and what Bullet says.
+fn decomposed(lab: &Lab<'_>, scene: &Scene, files: &[(usize, &str)], seconds: f64) -> Result<Row> {
+    let mut text = format!("gravity 0 0 -9.81\nrate {RATE}\nseconds {seconds}\n");
+    for (i, b) in scene.bodies.iter().enumerate() {
+        let (p, q) = (b.pose.translation, b.pose.rotation);
+        let _ =
+            writeln!(text, "body {}\npose {} {} {} {} {} {} {}", b.name, p.x, p.y, p.z, q.x, q.y, q.z, q.w);
+        let _ = writeln!(text, "mass {}\nfriction {}", b.mass().map_or(0.0, |m| m.0), b.friction);
+        match files.iter().find(|f| f.0 == i) {
+            Some((_, file)) => {
+                let mesh = lab.models()?.join(file);
+                let _ = writeln!(
+                    text,
+                    "kind hulls\nmesh {}\nhulls {}\nmargin 0.00001",
+                    mesh.display(),
+                    lab.hulls(file)?
+                );
+            }
+            None => text += "kind plane 0 0 1 -0.020\n",
+        }
+    }
+    let (file, poses) = (lab.work.file("hulls.scene"), lab.work.file("hulls.csv"));
+    std::fs::write(&file, text)?;
+    let last = lab.bullet_last(&["scene", "--file", &file, "--poses", &poses])?;
+    let csv = std::fs::read_to_string(&poses)?;
+    let cells: Vec<f64> =
+        csv.lines().last().map_or(Vec::new(), |l| l.split(',').filter_map(|c| c.parse().ok()).collect());
+    // step, time, x, y, z, …: the name is no number.
+    let place = cells.get(2..5).map_or(DVec3::splat(f64::NAN), DVec3::from_slice);
+    let note = format!(
+        "8 hulls for each part: after {seconds} s at x {:.1} y {:.1} z {:.1} mm; fastest {:.2} m/s",
+        1e3 * place.x,
+        1e3 * place.y,
+        1e3 * place.z,
+        number(&last, "fastest")?
+    );
+    let name = scene.bodies.last().map_or("", |b| b.name.as_str());
+    Ok(row(format!("{name} as hulls, bullet"), "height at the end", "m", place.z, note))
+}
+
 /// A nut turns down its bolt by its own weight, from 10 mm above the head.
 pub(super) fn nut(lab: &Lab<'_>) -> Result<Found> {
     let (mut found, mut lines) = (Found::default(), Vec::new());
@@ -122,6 +164,9 @@ pub(super) fn nut(lab: &Lab<'_>) -> Result<Found> {
             ));
         }
     }
+    let scene = scenes::nut_on_bolt(lab.models()?, 0.0, SPACING)?;
+    let files = [(0, "bolt-m16-loose.obj"), (1, "nut-m16-loose.obj")];
+    found.rows.push(decomposed(lab, &scene, &files, 3.0)?);
     found.pictures.push(picture("engines-nut.svg", "Nut on bolt: height above its place on the head", lines));
     Ok(found)
 }
