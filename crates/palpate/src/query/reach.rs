@@ -4,15 +4,20 @@ use super::Side;
 use super::frame::Frame;
 use crate::simd::Lanes;
 
+/// Steepness of interpolated distances whose nodes are exact, rounded up: √3 [1].
+const GENTLE: f32 = 1.7321;
+
 /// How large the sampled distance at the centre of a ball can be while one of its points is at most a margin away.
 ///
-/// Three arguments, of which the least counts. With f the sampled and D the true distance, q the error near the surface and
+/// Four arguments, of which the least counts. With f the sampled and D the true distance, q the error near the surface and
 /// h the edge of a voxel:
 /// - f grows by at most `slope` times the radius;
 /// - a point with f <= margin has D <= margin + q, so the centre has D <= margin + q + radius, and f there is at most D and the
 ///   error far from the surface;
 /// - as long as that is in the band, where all nodes are exact, f² <= D² + 3/4·h², as in `field/far.rs`: the limit is hardly more
-///   than the radius.
+///   than the radius;
+/// - there too, nodes that are neighbours differ by at most h, so that f is no steeper than √3, all the way from the centre to the
+///   point: less than the above for balls smaller than a voxel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// [m]
@@ -80,6 +85,8 @@ impl Reach {
         let anywhere = true_distance.add(L::splat(self.far));
         let in_band = true_distance.mul(true_distance).add(L::splat(self.spread)).sqrt();
         let in_band = in_band.add(L::splat(self.slack));
+        let gentle = radius.mul(L::splat(GENTLE)).add(L::splat(self.margin)).add(L::splat(self.jump));
+        let in_band = in_band.min(gentle);
         steep.min(L::select(true_distance.lt(L::splat(band)), in_band.min(anywhere), anywhere))
     }
 }
