@@ -80,14 +80,17 @@ impl Chooser {
             let outer = c.point.distance_squared(middle) > b.point.distance_squared(middle);
             deeper > tie || (deeper >= -tie && outer)
         };
-        // Sorted by index, so nodes come one after another.
-        let (mut kept, mut node, mut end) = (from, usize::MAX, 0);
-        let mut best = from;
+        // Sorted by index, so nodes come one after another, and so do those that were chosen before.
+        let (mut kept, mut best, mut node, mut end, mut earlier) = (from, from, 0, 0, 0);
         for i in from..self.candidates.len() {
             let c = self.candidates[i];
             let id = c.id & !flag;
-            if node == usize::MAX || id >= end {
-                node = level.points.partition_point(|p| *p <= id).saturating_sub(1);
+            while self.before.get(earlier).is_some_and(|b| *b < c.id) {
+                earlier += 1;
+            }
+            let loyal = self.before.get(earlier) == Some(&c.id);
+            if id >= end {
+                node += level.points[node..].partition_point(|p| *p <= id).saturating_sub(1);
                 end = level.points.get(node + 1).copied().unwrap_or(u32::MAX);
                 (best, kept) = (kept, kept + 1);
                 self.candidates[best] = c;
@@ -97,7 +100,7 @@ impl Chooser {
                     self.candidates[kept] = other;
                     kept += 1;
                 }
-            } else if self.before.binary_search(&c.id).is_ok() {
+            } else if loyal {
                 self.candidates[kept] = c;
                 kept += 1;
             }

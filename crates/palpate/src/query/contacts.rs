@@ -70,11 +70,12 @@ impl Query {
                 self.reserve(tree.len());
                 let reach = Reach::new(&side, &frame, margin);
                 self.runs.clear();
-                self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(0) as u32 }]);
+                let start = if plain { tree.levels() } else { tree.start() };
+                self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(start) as u32 }]);
                 let mut job = Job {
                     tree,
                     reach,
-                    start: if plain { tree.levels() } else { 0 },
+                    start,
                     margin: margin as f32,
                     runs: &mut self.runs,
                     next: &mut self.next,

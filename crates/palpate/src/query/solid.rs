@@ -72,10 +72,10 @@ impl Query {
             spread: extent.spread as f32,
         };
         job.runs.clear();
-        job.runs.push([0, tree.nodes(0) as u32]);
+        job.runs.push([0, tree.nodes(tree.start()) as u32]);
         let mut complete = true;
         let mut points = Points::of_tree(tree);
-        for level in &tree.levels {
+        for level in tree.levels.iter().skip(tree.start()) {
             let nodes: usize = count(job.runs);
             if stats.nodes > 0 && stats.nodes + nodes > extent.budget {
                 // As far as the budget went: the points that stand for these nodes.

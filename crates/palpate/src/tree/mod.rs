@@ -184,6 +184,11 @@ impl Tree {
         (l.parent[node] as usize, l.area[node])
     }
 
+    /// The level walks begin with: the last whose nodes fill no more than two vectors, as those above it tell little.
+    pub(crate) fn start(&self) -> usize {
+        self.levels.iter().rposition(|l| l.len() <= 2 * LANES).unwrap_or(0)
+    }
+
     /// Largest distance of a point from the tree's origin [m].
     pub(crate) fn reach(&self) -> f64 {
         self.levels.first().map_or(0.0, |l| {
