@@ -80,6 +80,30 @@ fn words_for_people_name_what_happened() {
     }
 }
 
+/// Rapier moves parts as the own engine does, and bounces.
+#[test]
+fn rapier_moves_them_too() {
+    let args = ["drop", "sample:cuboid", "--resolution", "48", "--seconds", "1.5", "--height", "5cm"];
+    let value = answer(&[&args[..], &["--engine", "rapier", "--restitution", "0.2"]].concat());
+    assert_eq!((&value["engine"], &value["fell_through"]), (&"rapier".into(), &0.into()));
+    let body = &value["bodies"][0];
+    assert!(number(&body["rest_speed"]) < 1e-2, "{body}");
+    assert!((vector(&body["position"])[2] - HALF).abs() < 1e-3, "{body}");
+    assert!(number(&value["mean_narrow_us"]) > 0.0, "{value}");
+}
+
+/// Where Bullet is not built, the program says how.
+#[test]
+fn bullet_is_asked_for_where_it_is() {
+    let out = command(&["drop", "sample:sphere", "--engine", "bullet", "--seconds", "0.1"])
+        .env("PALPATE_BULLET", "no-such-program")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{told}");
+    assert!(told.contains("palpate-bullet is not built") && told.contains("cmake"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let ball = ["drop", "sample:sphere", "--resolution", "24", "--seconds", "0.1"];

@@ -182,7 +182,10 @@ impl Simulation for Bullet {
         for _ in 0..count as usize {
             let (point, normal, depth) = (self.three()?, self.three()?, self.number()?);
             let bodies = [self.number()? as usize, self.number()? as usize];
-            self.marks.push(Mark { point, normal, depth, bodies });
+            // Those before touch are for the solver.
+            if depth > 0.0 {
+                self.marks.push(Mark { point, normal, depth, bodies });
+            }
         }
         Ok(step)
     }

@@ -105,7 +105,7 @@ pub trait Simulation: Send {
     fn step(&mut self) -> Result<Step, SimError>;
     /// The state of a body, as the scene numbers them.
     fn state(&self, body: usize) -> State;
-    /// Adds the contacts of the last step.
+    /// Adds the contacts of the last step that have depth.
     fn marks(&self, marks: &mut Vec<Mark>);
 }
 

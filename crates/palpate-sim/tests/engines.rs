@@ -1,0 +1,112 @@
+//! The same scenes in every engine that is here.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
+
+use glam::{DQuat, DVec3};
+use palpate::field::analytic::Analytic;
+use palpate::mesh::{Mesh, RepairParams, samples};
+use palpate::{Pose, Shape};
+use palpate_sim::depth::Referee;
+use palpate_sim::{Body, Engine, Motion, Options, Scene, SimError, bullet_program, start};
+
+fn shape(raw: palpate::mesh::RawMesh, cells: f64) -> Shape {
+    let mesh = Mesh::new(raw, &RepairParams::default()).unwrap();
+    let voxel = mesh.aabb().extent().max_element() / cells;
+    Shape::build(mesh, voxel, &Default::default()).unwrap()
+}
+
+fn cube() -> Shape {
+    shape(samples::cuboid(DVec3::splat(0.1)), 20.0)
+}
+
+fn floor() -> Body {
+    Body::new("floor", Analytic::half_space(DVec3::Z, 0.0).unwrap(), Motion::Static, Pose::IDENTITY)
+}
+
+fn engines() -> Vec<Engine> {
+    if bullet_program().is_none() {
+        println!("skipped: palpate-bullet is not built");
+    }
+    Engine::ALL.into_iter().filter(|e| *e != Engine::Bullet || bullet_program().is_some()).collect()
+}
+
+/// Two cubes on each other come to rest where they belong, and the referee and the engine agree on how deep they are.
+#[test]
+fn a_stack_rests_in_every_engine() {
+    let mut scene = Scene::default();
+    scene.add(floor());
+    let turn = DQuat::from_rotation_z(0.4);
+    scene.add(Body::new("lower", cube(), Motion::Density(1000.0), Pose::from_translation(DVec3::Z * 0.051)));
+    scene.add(Body::new("upper", cube(), Motion::Mass(0.5), Pose::new(turn, DVec3::Z * 0.152)));
+    for engine in engines() {
+        let mut sim = start(engine, &scene, &Options { both: true, ..Options::default() }).unwrap();
+        let mut referee = Referee::new(&scene);
+        for _ in 0..480 {
+            let step = sim.step().unwrap();
+            assert!(step.lost == 0 && step.step_us > 0.0, "{engine:?}");
+        }
+        for (body, height) in [(1, 0.05), (2, 0.15)] {
+            let s = sim.state(body);
+            assert!((s.pose.translation.z - height).abs() < 1e-3, "{engine:?}: {s:?}");
+            assert!(s.linear.length() < 2e-3, "{engine:?}: {s:?}");
+        }
+        assert_eq!(sim.state(0).pose, Pose::IDENTITY, "{engine:?}");
+        let (deepest, pair) = referee.deepest(&*sim);
+        assert!(deepest < 1e-3 && pair[0] < pair[1].max(1), "{engine:?}: {deepest}");
+        let mut marks = Vec::new();
+        sim.marks(&mut marks);
+        assert!(marks.iter().all(|m| m.bodies[0] < m.bodies[1] && m.bodies[1] <= 2), "{engine:?}: {marks:?}");
+        // The later body of each pair lies above: it is pushed up.
+        assert!(marks.iter().all(|m| m.normal.z > 0.9 && m.depth >= 0.0), "{engine:?}: {marks:?}");
+    }
+}
+
+/// Without gravity and contact everything goes straight on, and turns as it did about its axis.
+#[test]
+fn free_bodies_go_on() {
+    let mut scene = Scene { gravity: DVec3::ZERO, ..Scene::default() };
+    let (linear, angular) = (DVec3::new(1.0, -2.0, 0.5), DVec3::Z * 3.0);
+    scene.add(Body { linear, angular, ..Body::new("cube", cube(), Motion::Density(1000.0), Pose::IDENTITY) });
+    for engine in engines() {
+        let mut sim = start(engine, &scene, &Options::default()).unwrap();
+        for _ in 0..240 {
+            sim.step().unwrap();
+        }
+        let s = sim.state(0);
+        assert!(
+            s.pose.translation.distance(linear) < 2e-3 && s.linear.distance(linear) < 1e-4,
+            "{engine:?}: {s:?}"
+        );
+        // Rapier's single precision gains a thousandth.
+        assert!(s.angular.distance(angular) < 5e-3, "{engine:?}: {s:?}");
+        let turned = (s.pose.rotation * DVec3::X).truncate().to_angle();
+        assert!((turned - 3.0).abs() < 5e-3, "{engine:?}: {turned}");
+    }
+}
+
+/// What cannot run is refused with the body's name.
+#[test]
+fn bad_scenes_are_refused() {
+    let solid = || Analytic::sphere(DVec3::ZERO, 0.1).unwrap();
+    let far = Pose::from_translation(DVec3::X * f64::NAN);
+    let open = shape(samples::cuboid(DVec3::splat(0.1)), 12.0);
+    let bad = [
+        Body::new("ball", solid(), Motion::Density(1000.0), Pose::IDENTITY),
+        Body::new("nowhere", cube(), Motion::Density(1000.0), far),
+        Body::new("weightless", open, Motion::Mass(0.0), Pose::IDENTITY),
+        Body { friction: -1.0, ..Body::new("slippery", cube(), Motion::Static, Pose::IDENTITY) },
+    ];
+    for engine in engines() {
+        for body in &bad {
+            let mut scene = Scene::default();
+            scene.add(body.clone());
+            let error = start(engine, &scene, &Options::default()).err().unwrap().to_string();
+            assert!(error.contains(&body.name), "{error}");
+        }
+        let error = start(engine, &Scene::default(), &Options { rate: 0.0, ..Options::default() }).err();
+        assert!(matches!(error, Some(SimError::Rate(_))));
+    }
+    let mut bounces = Scene::default();
+    bounces.add(Body { restitution: 0.5, ..Body::new("ball", cube(), Motion::Mass(1.0), Pose::IDENTITY) });
+    let error = start(Engine::Own, &bounces, &Options::default()).err().unwrap().to_string();
+    assert!(error.contains("does not bounce"), "{error}");
+}
