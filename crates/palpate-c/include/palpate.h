@@ -569,7 +569,7 @@ typedef struct palp_manifold_params {
     int32_t roles;   /* palp_roles, where both can give points */
     int32_t both;    /* 1: both give points, where both can */
     int32_t one_normal; /* 1: points whose directions differ become manifolds of their own, for engines with one normal a manifold */
-    int32_t reserved;   /* 0 */
+    int32_t tiers;      /* 1: each patch gives up to two manifolds: of points that hold a body now, then of others that may soon */
 } palp_manifold_params;
 
 typedef struct palp_manifold_point {

@@ -53,8 +53,8 @@ pub struct ManifoldParamsValue {
     pub both: i32,
     /// Manifolds of one direction.
     pub one_normal: i32,
-    /// 0.
-    pub reserved: i32,
+    /// Patches are chosen from twice.
+    pub tiers: i32,
 }
 
 impl ManifoldParamsValue {
@@ -81,6 +81,7 @@ impl ManifoldParamsValue {
             roles: roles(self.roles)?,
             both: flag(self.both),
             one_normal: flag(self.one_normal),
+            tiers: flag(self.tiers),
             budget: usize::try_from(self.budget).unwrap_or(usize::MAX),
         })
     }

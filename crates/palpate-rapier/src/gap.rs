@@ -125,6 +125,7 @@ fn with_solid(
         roles: Roles::PointsOfB,
         both: false,
         one_normal: false,
+        tiers: false,
         budget: 0,
     };
     let found = pair.update(a, b, a_from_b, &params);

@@ -23,7 +23,7 @@ const double THRESHOLD = 0.005;
 /// Share of the same that the two sides of a point of an earlier step may drift apart [1]: Bullet's own.
 const double KEEP = 0.02;
 /// Share of the radius that the engine takes as a spread by itself [1].
-const double SPREAD = 0.01;
+const double SPREAD = 0.006;
 
 /// The relative pose of two frames, in double precision.
 palp_pose relative(const btTransform& w_from_a, const btTransform& w_from_b)
@@ -200,6 +200,8 @@ void Contacts::process(const btCollisionObjectWrapper* body0, const btCollisionO
 	params.count = std::uint32_t(std::max(1, m_options->count));
 	params.roles = m_roles;
 	params.both = m_both;
+	// Points that hold a body now, and others that may soon, in manifolds of their own: four in all would let it rock.
+	params.tiers = 1;
 	params.budget = m_options->budget_points;
 	params.micros = std::max(0.0, m_options->budget_micros);
 	palp_manifolds found;

@@ -20,6 +20,9 @@ const FAR: f32 = 0.05;
 /// Contacts that are less than this part of the usual spread shallower than the deepest are as deep [1]. Larger: the deepest point is left
 /// out, and sinks. Smaller: noise decides which of many points is the deepest.
 pub(super) const LEVEL: f32 = 0.03;
+/// Of a patch that is chosen from twice: contacts this much shallower than its deepest hold a body now [spreads]. Larger: points that
+/// span a larger area displace those that hold it, and it rocks. Smaller: what slides changes its points more often.
+const HOLD: f32 = 0.1;
 /// Contacts whose directions differ less than this belong to one patch: cosine [1].
 const ALIKE: f32 = 0.85;
 /// Surfaces that touch face each other; below this they are back to back, and one went through the other [1].
@@ -45,6 +48,8 @@ pub(super) struct Chooser {
     pub(super) origin: DVec3,
     /// How much farther than the nearest a candidate can be [m].
     pub(super) spread: f32,
+    /// Whether patches are chosen from twice.
+    pub(super) tiers: bool,
     /// Contacts that are less than this shallower than the deepest are as deep [m].
     pub(super) tie: f32,
     /// Ids that were chosen in the last step, sorted; then those of this one.
@@ -212,17 +217,35 @@ impl Chooser {
                 self.directions[key] = Vec3::ZERO;
             }
         }
+        let tiers = if self.tiers { 2 } else { 1 };
         for (key, patch) in chosen.iter() {
             self.members.clear();
             let of_patch = self.candidates.iter().zip(&self.group).filter(|(_, g)| **g == *patch);
             self.members.extend(of_patch.map(|(c, _)| *c));
-            let (four, n) = four(&self.members, &self.before, self.spread, self.tie);
-            self.now.extend(four[..n].iter().map(|c| c.id));
-            self.directions[*key] = four[..n].iter().map(|c| c.normal).sum::<Vec3>().normalize_or_zero();
-            emit(*key, &four[..n]);
+            let low = self.members.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
+            let mut direction = Vec3::ZERO;
+            for tier in 0..tiers {
+                // First those that hold a body now, then of the others those that may soon.
+                let limit = if tier + 1 < tiers { low + HOLD * self.spread } else { f32::INFINITY };
+                let mut within = 0;
+                for i in 0..self.members.len() {
+                    if self.members[i].distance <= limit {
+                        self.members.swap(i, within);
+                        within += 1;
+                    }
+                }
+                let (four, n) = four(&self.members[..within], &self.before, self.spread, self.tie);
+                self.now.extend(four[..n].iter().map(|c| c.id));
+                direction += four[..n].iter().map(|c| c.normal).sum::<Vec3>();
+                if n > 0 {
+                    emit(*key * tiers + tier, &four[..n]);
+                }
+                self.members.retain(|c| four[..n].iter().all(|f| f.id != c.id));
+            }
+            self.directions[*key] = direction.normalize_or_zero();
         }
         self.end();
-        most
+        most * tiers
     }
 
     /// Keeps what was chosen.

@@ -101,6 +101,9 @@ pub struct ManifoldParams {
     /// The engine has one normal for each manifold: points whose directions differ more than about half a degree become manifolds of
     /// their own. Between them a round part is held as by flat faces: it cannot roll, and a nut cannot turn.
     pub one_normal: bool,
+    /// Each patch gives up to two manifolds: of points that hold a body now, then of others that may soon. With four points alone a body
+    /// that lies on more rocks for ever. Only for [`Choice::Patches`].
+    pub tiers: bool,
     /// About how many points and balls may be tested; 0: all that are needed. Whatever was reached is a picture of the whole contact.
     pub budget: usize,
 }
@@ -114,6 +117,7 @@ impl Default for ManifoldParams {
             roles: Roles::Fewer,
             both: false,
             one_normal: false,
+            tiers: false,
             budget: 0,
         }
     }

@@ -89,6 +89,7 @@ impl Pair {
         self.points.clear();
         self.manifolds.clear();
         self.chooser.begin();
+        self.chooser.tiers = params.tiers;
         let (search, of_a) = match (a, b) {
             (Collider::Shape(a), Collider::Shape(b)) => self.shapes(a, b, a_from_b, params, stop),
             (Collider::Solid(solid), Collider::Shape(b)) => {

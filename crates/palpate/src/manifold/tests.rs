@@ -96,7 +96,8 @@ fn shapes_against_shapes() {
         let margin = 0.05 * size;
         for choice in [Choice::Regular, Choice::Segmented(3), Choice::Patches(6)] {
             let (both, one_normal) = (i % 2 == 0, i % 3 == 0);
-            let params = ManifoldParams { margin, choice, both, one_normal, ..Default::default() };
+            let tiers = i % 5 == 0;
+            let params = ManifoldParams { margin, choice, both, one_normal, tiers, ..Default::default() };
             let (ca, cb) = (Collider::from(a.clone()), Collider::from(b.clone()));
             let found = pair.update(&ca, &cb, &pose, &params);
             consistent(&found, &pose, size);

@@ -91,7 +91,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let mut table = vec![
         ["points", "what", "L = 1", "L = 2", "L = 3", "L = 4", "L = 5", "spread"].map(String::from).to_vec(),
     ];
-    for (spacing, (paper_name, paper)) in [0.0145, 0.0021].into_iter().zip(PAPER) {
+    for (spacing, (paper_name, paper)) in [0.0128, 0.00192].into_iter().zip(PAPER) {
         let shape = bunny(lab.models()?, spacing)?;
         let points = shape.tree().len();
         let file = lab.work.file("bunny.palp");
