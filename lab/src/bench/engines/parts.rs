@@ -193,6 +193,11 @@ pub(super) fn peg(lab: &Lab<'_>) -> Result<Found> {
             ));
         }
     }
+    for kind in ["round", "rect"] {
+        let scene = scenes::peg_in_hole(lab.models()?, kind, 3e-4, 0.5f64.to_radians(), 0.1, SPACING)?;
+        let (hole, peg) = (format!("hole-{kind}-8mm.obj"), format!("peg-{kind}-8mm-tight.obj"));
+        found.rows.push(decomposed(lab, &scene, &[(1, &hole), (2, &peg)], 3.0)?);
+    }
     found.pictures.push(picture(
         "engines-peg.svg",
         "Tight pegs through a plate: height of the lower end",
