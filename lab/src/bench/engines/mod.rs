@@ -123,7 +123,7 @@ pub(crate) fn row(
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 12] = [
+const PARTS: [(&str, Part); 14] = [
     ("ball", ball::run),
     ("stack", ball::stack),
     ("drop", drop::run),
@@ -133,7 +133,9 @@ const PARTS: [(&str, Part); 12] = [
     ("peg", parts::peg),
     ("gear", parts::gear),
     ("rest", parts::rest),
-    ("overlap", heap::overlap),
+    ("overlap own", heap::overlap_own),
+    ("overlap rapier", heap::overlap_rapier),
+    ("overlap bullet", heap::overlap_bullet),
     ("dragons", heap::dragons),
     ("bin", heap::bin),
 ];
