@@ -272,19 +272,14 @@ fn a_collision_keeps_momentum() {
         .add(ball.clone(), &BodyParams { angular: DVec3::Y * 20.0, mass: Mass::Density(7800.0), ..state })
         .unwrap();
     let ([p, l], e) = (momentum(&world), world.step(1e-6).unwrap().kinetic);
-    let mut touched = 0;
     let mut end = StepReport::default();
     for _ in 0..120 {
         end = world.step(RATE).unwrap();
-        touched += usize::from(end.contacts > 0);
     }
     let [p1, l1] = momentum(&world);
     let (dp, dl) = ((p1 - p).length() / p.length(), (l1 - l).length() / l.length());
-    println!(
-        "{touched} steps in contact, energy {:.3} of {e:.3} J, momentum {dp:.1e}, angular {dl:.1e}",
-        end.kinetic
-    );
-    assert!(touched > 0 && end.kinetic < e && end.kinetic > 0.3 * e);
+    println!("energy {:.3} of {e:.3} J, momentum {dp:.1e}, angular {dl:.1e}", end.kinetic);
+    assert!(end.kinetic < 0.99 * e && end.kinetic > 0.3 * e);
     assert!(dp < 1e-12 && dl < 1e-12);
 }
 

@@ -142,6 +142,7 @@ impl Pair {
     }
 
     /// What a point does when B moves against A with this velocity at its centre; none if it does not push.
+    #[inline(always)]
     fn push(&self, p: &Point, [linear, angular]: [DVec3; 2]) -> Option<Push> {
         let speed = linear + angular.cross(p.r);
         let along = speed.dot(p.normal);

@@ -2,7 +2,13 @@
 
 use super::pair::{Pair, cross};
 use super::step::for_pairs;
+use crate::math::Wrench;
 use glam::{DMat3, DVec3};
+
+/// Most shorter ways that are tried in a round.
+const TURNS: usize = 4;
+/// What may be lacking along the way at its end, over what was at its beginning [1].
+const OVERSHOT: f64 = 0.3;
 
 /// Linear and angular part.
 pub(super) type Six = [DVec3; 2];
@@ -35,7 +41,7 @@ impl Block {
     }
 
     /// The inverse of a positive definite one; zero where rounding leaves none, and of zero.
-    fn inverse(&self) -> Self {
+    pub(super) fn inverse(&self) -> Self {
         let ll = self.ll.inverse();
         let mixed = ll * self.la;
         let aa = (self.aa - self.la.transpose() * mixed).inverse();
@@ -75,6 +81,8 @@ impl Link {
 pub(super) struct Solver {
     /// Mass; zero for a body that forces do not move, whose velocity never changes here.
     pub(super) mass: Vec<Block>,
+    /// Its inverse.
+    pub(super) per_mass: Vec<Block>,
     /// Velocity without contacts, and the one that is sought.
     pub(super) free: Vec<Six>,
     pub(super) v: Vec<Six>,
@@ -83,6 +91,8 @@ pub(super) struct Solver {
     b: Vec<Six>,
     r: Vec<Six>,
     links: Vec<Link>,
+    /// Whether the last rounds were few: then the first is solved exactly, as it may be the only one.
+    pub(super) calm: bool,
     inverse: Vec<Block>,
     p: Vec<Six>,
     q: Vec<Six>,
@@ -90,7 +100,7 @@ pub(super) struct Solver {
 
 impl Solver {
     /// Sets wrenches and links of the pairs, and the right side: the momentum that the velocities lack.
-    pub(super) fn lacking(&mut self, pairs: &mut [Pair], h: f64) {
+    pub(super) fn lacking(&mut self, pairs: &mut [Box<Pair>], h: f64) {
         let v = &self.v;
         for_pairs(pairs, |pair| pair.assemble(pair.link.relative(v), h));
         self.b.clear();
@@ -98,7 +108,7 @@ impl Solver {
             self.b.push(mass.apply([free[0] - v[0], free[1] - v[1]]));
         }
         self.links.clear();
-        for pair in pairs {
+        for pair in pairs.iter().filter(|p| p.wrench != Wrench::ZERO) {
             pair.link.scatter([pair.wrench.force * h, pair.wrench.torque * h], &mut self.b);
             self.links.push(pair.link);
         }
@@ -158,5 +168,34 @@ impl Solver {
             }
         }
         most
+    }
+
+    /// Adds `x` to the velocities, or less of it: where contacts begin on the way, momentum is lacking the other way before its end. Sets
+    /// wrenches and links as [`lacking`](Self::lacking).
+    pub(super) fn go(&mut self, pairs: &mut [Box<Pair>], h: f64) {
+        let along =
+            |s: &Self| -> f64 { s.b.iter().zip(&s.x).map(|(b, x)| b[0].dot(x[0]) + b[1].dot(x[1])).sum() };
+        let (first, mut at, mut share) = (along(self), 0.0, 1.0);
+        let (mut near, mut far) = ((0.0, first), (1.0, 0.0));
+        for turn in 0..=TURNS {
+            for (v, x) in self.v.iter_mut().zip(&self.x) {
+                *v = [v[0] + x[0] * (share - at), v[1] + x[1] * (share - at)];
+            }
+            at = share;
+            self.lacking(pairs, h);
+            let left = along(self);
+            if turn == TURNS || !(left.abs() > OVERSHOT * first) || (left > 0.0 && turn == 0) {
+                break;
+            }
+            *(if left > 0.0 { &mut near } else { &mut far }) = (share, left);
+            share = near.0 + (far.0 - near.0) * (near.1 / (near.1 - far.1)).clamp(0.1, 0.9);
+        }
+    }
+
+    /// The velocity that the most unbalanced body lacks, of its fastest point at the radius told [m/s].
+    pub(super) fn unbalanced(&self, radius: impl Fn(usize) -> f64) -> f64 {
+        let lack = self.b.iter().zip(&self.per_mass).enumerate();
+        lack.map(|(i, (b, m))| (m.ll * b[0]).length() + (m.aa * b[1]).length() * radius(i))
+            .fold(0.0, f64::max)
     }
 }

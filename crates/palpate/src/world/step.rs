@@ -9,12 +9,14 @@ use super::{Body, World, WorldError};
 use crate::par;
 use glam::{DMat3, DVec3};
 
-/// Rounds end when no body's velocity changes by more than this share of what gravity does in a step [1].
+/// Rounds end when no body's velocity rests by more than this share of what gravity does in a step [1].
 const SETTLED: f64 = 1e-4;
-/// Square of the linear solver's residual over the first [1].
-const SOLVED: f64 = 1e-18;
-/// Rounds that go the whole way.
-const WHOLE: usize = 5;
+/// Square of the linear solver's residual over the first, in rounds after which contacts begin and end anyway, and in the last, which
+/// momentum is kept by [1].
+const ROUGH: f64 = 1e-6;
+const EXACT: f64 = 1e-18;
+/// Rounds are solved exactly when the last one restd velocities by less than this many times that [1].
+const CALM: f64 = 30.0;
 /// Fewer pairs than this are not worth a second thread.
 const FEW: usize = 4;
 
@@ -37,7 +39,7 @@ pub struct StepReport {
     pub rounds: usize,
     /// Iterations of the linear solver in all.
     pub iterations: usize,
-    /// Largest change of a velocity in the last round of any part [m/s]: how far it is from converged.
+    /// Velocity that the most unbalanced body still lacks at the end of any part [m/s]: how far it is from converged.
     pub unsettled: f64,
     /// Bodies whose motion overflowed: they were stopped where they were.
     pub non_finite: usize,
@@ -108,10 +110,11 @@ impl World {
         let (slots, solver) = (&mut self.slots, &mut self.solver);
         // Velocities without contacts.
         solver.mass.clear();
+        solver.per_mass.clear();
         solver.free.clear();
         solver.v.clear();
         for (_, body) in slots.iter() {
-            let (mut mass, mut v) = (Block::ZERO, [DVec3::ZERO; 2]);
+            let (mut mass, mut per_mass, mut v) = (Block::ZERO, Block::ZERO, [DVec3::ZERO; 2]);
             let mut free = v;
             if let Some(body) = body {
                 v = [body.state.linear, body.state.angular];
@@ -124,11 +127,13 @@ impl World {
                         aa: inertia,
                     };
                     free[0] += (params.gravity + body.push.force / body.mass) * h;
-                    free[1] += inertia.inverse() * body.push.torque * h;
+                    per_mass = mass.inverse();
+                    free[1] += per_mass.aa * body.push.torque * h;
                     free = [0, 1].map(|k| free[k] / (1.0 + h * body.state.drag[k]));
                 }
             }
             solver.mass.push(mass);
+            solver.per_mass.push(per_mass);
             solver.free.push(free);
             solver.v.push(v);
         }
@@ -141,29 +146,26 @@ impl World {
         report.contacts = self.pairs.iter().map(|p| p.touching).sum();
         report.deepest = self.pairs.iter().map(|p| p.deepest).fold(report.deepest, f64::max);
 
-        // Rounds, from the velocities before: bodies at rest stay there. Late ones go half the way: two sets of contacts may take turns.
-        let (goal, mut change) = (SETTLED * params.pull() * h, 0.0);
-        for round in 0..params.max_rounds.max(1) {
-            solver.lacking(&mut self.pairs, h);
-            report.iterations += solver.solve(SOLVED, params.max_iterations.max(1));
-            report.rounds += 1;
-            let share = if round < WHOLE { 1.0 } else { 0.5 };
-            change = 0.0;
-            for (i, (v, x)) in solver.v.iter_mut().zip(&solver.x).enumerate() {
-                let radius = slots[i].1.as_ref().map_or(0.0, |b| b.radius);
-                change = f64::max(change, x[0].length() + x[1].length() * radius);
-                *v = [v[0] + x[0] * share, v[1] + x[1] * share];
-            }
-            if change <= goal {
+        // Rounds, from the velocities before: bodies at rest stay there.
+        let (goal, mut rest) = (SETTLED * params.pull() * h, 0.0);
+        let (most, mut exact) = (params.max_rounds.max(1), solver.calm);
+        solver.lacking(&mut self.pairs, h);
+        for round in 1..=most {
+            exact |= round == most;
+            let tolerance = if exact { EXACT } else { ROUGH };
+            report.iterations += solver.solve(tolerance, params.max_iterations.max(1));
+            solver.go(&mut self.pairs, h);
+            let radius = |i: usize| slots[i].1.as_ref().map_or(0.0, |b: &Body| b.radius);
+            rest = solver.unbalanced(radius);
+            (report.rounds, solver.calm) = (report.rounds + 1, round <= 2);
+            if exact && rest <= goal {
                 break;
             }
+            exact = rest <= CALM * goal;
         }
-        report.unsettled = report.unsettled.max(change);
+        report.unsettled = report.unsettled.max(rest);
         let v = &solver.v;
-        for_pairs(&mut self.pairs, |pair| {
-            pair.assemble(pair.link.relative(v), h);
-            pair.keep(pair.link.relative(v), h);
-        });
+        for_pairs(&mut self.pairs, |pair| pair.keep(pair.link.relative(v), h));
 
         // A body that nothing touches falls in a parabola: half a step's gravity less.
         solver.x.clear();
@@ -186,11 +188,11 @@ impl World {
     }
 }
 
-pub(super) fn for_pairs(pairs: &mut [Pair], f: impl Fn(&mut Pair) + Sync + Send) {
+pub(super) fn for_pairs(pairs: &mut [Box<Pair>], f: impl Fn(&mut Pair) + Sync + Send) {
     if pairs.len() < FEW {
-        pairs.iter_mut().for_each(f);
+        pairs.iter_mut().for_each(|p| f(p));
     } else {
-        par::chunks_mut(pairs, 1, |_, p| p.iter_mut().for_each(&f));
+        par::chunks_mut(pairs, 1, |_, p| p.iter_mut().for_each(|p| f(p)));
     }
 }
 
