@@ -164,6 +164,14 @@ palp_status palp_mesh_load(const char *path, double unit, palp_mesh *mesh, palp_
 /* Repairs a mesh of 3 * vertex_count coordinates [m] and 3 * triangle_count indices, counter-clockwise from outside. Copies. */
 palp_status palp_mesh_from_arrays(const double *positions, size_t vertex_count, const uint32_t *triangles,
                                   size_t triangle_count, palp_mesh *mesh, palp_error *error);
+/* As palp_mesh_from_arrays, of a surface whose open parts (terrains, height fields, bowls) become solid `thickness` [m] below their
+ * front: a copy of each, moved against `up` (three numbers, mesh frame, any length), and walls along its boundary. Closed parts stay
+ * as they are. `up` may be NULL: then it is the mean way in which the open parts face, and a surface that faces all around, as a solid
+ * with a hole does, is only repaired; palp_shape_build caps its holes. The solid does not meet itself where each part has one height
+ * along `up`; which way its triangles turn does not matter then. Near-linear time. */
+palp_status palp_mesh_thicken(const double *positions, size_t vertex_count, const uint32_t *triangles,
+                              size_t triangle_count, const double *up, double thickness, palp_mesh *mesh,
+                              palp_error *error);
 /* A procedural mesh by its name, such as "gear", "sphere", "cuboid", "torus-knot", "bolt", "nut"; the message of a wrong name lists
  * them all. */
 palp_status palp_mesh_sample(const char *name, palp_mesh *mesh, palp_error *error);
@@ -263,6 +271,13 @@ palp_status palp_shape_build_cached(const char *mesh_path, double unit, const ch
 palp_status palp_shape_load(const char *path, const palp_shape_params *params, palp_shape *shape, palp_error *error);
 /* Writes a .palp file, whole or not at all. */
 palp_status palp_shape_save(palp_shape shape, const char *path, palp_error *error);
+/* The same shape `factor` [1] times as large, about its frame's origin: a shape of its own, to be freed as one. Nothing is built
+ * again: voxel, spacing and every length of palp_shape_info are multiplied; points keep ids and order, the tree its clusters. A power
+ * of two multiplies distances exactly, any other factor to 6e-8 of the shape's size, which the bounds include. Cost: one pass over
+ * mesh, field and points, about a hundredth of a build; as much memory as the first, less the triangles of its field, which both
+ * share. PALP_BAD_ARGUMENT: a factor that is not positive and finite, or with which a coordinate is beyond 1e12 m or the voxel
+ * below 1e-12 m. */
+palp_status palp_shape_scaled(palp_shape shape, double factor, palp_shape *scaled, palp_error *error);
 palp_status palp_shape_free(palp_shape shape, palp_error *error);
 /* The shape's mesh, as a mesh to be freed by the caller. */
 palp_status palp_shape_get_mesh(palp_shape shape, palp_mesh *mesh, palp_error *error);

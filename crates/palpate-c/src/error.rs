@@ -145,7 +145,7 @@ impl From<MeshError> for Failure {
         use palpate::mesh::ReadError;
         let status = match &e {
             MeshError::Read(ReadError::Read { .. }) => Status::Io,
-            MeshError::Read(ReadError::Scale { .. }) => Status::BadArgument,
+            MeshError::Read(ReadError::Scale { .. }) | MeshError::BadThickness { .. } => Status::BadArgument,
             MeshError::Read(_) => Status::BadFile,
             _ => Status::BadMesh,
         };
@@ -159,6 +159,7 @@ impl From<ShapeError> for Failure {
             ShapeError::Field(FieldError::Cancelled) | ShapeError::Shell(ShellError::Cancelled) => {
                 Status::Cancelled
             }
+            ShapeError::BadScale { .. } | ShapeError::ScaleRange { .. } => Status::BadArgument,
             _ => Status::Build,
         };
         Self::new(status, e.to_string())

@@ -1,11 +1,11 @@
 //! Meshes: from files and arrays, what they are, what they weigh.
 
-use crate::border::{List, Out, Room, Text, export};
+use crate::border::{In, List, Out, Room, Text, export};
 use crate::error::Failure;
 use crate::handle::{self, MeshHandle};
 use glam::DVec3;
 use palpate::Mesh;
-use palpate::mesh::{RawMesh, RepairParams, samples};
+use palpate::mesh::{RawMesh, RepairParams, below_front, samples, thicken};
 use std::sync::Arc;
 
 /// `palp_mesh_report`
@@ -88,6 +88,41 @@ export! {
         let triangles = triangles.get(triangle_count, "triangles")?;
         let positions = positions.iter().map(|p| DVec3::from_array(*p)).collect();
         let raw = RawMesh { positions, triangles: triangles.to_vec() };
+        mesh.put(keep(Mesh::new(raw, &RepairParams::default()))?);
+        Ok(())
+    }
+
+    /// A mesh given as arrays, its open parts made solid below their front.
+    fn palp_mesh_thicken(
+        positions: List<'_, [f64; 3]>,
+        vertex_count: usize,
+        triangles: List<'_, [u32; 3]>,
+        triangle_count: usize,
+        up: In<'_, [f64; 3]>,
+        thickness: f64,
+        mesh: Out<'_, MeshHandle>,
+    ) {
+        let mut mesh = mesh.ready("mesh")?;
+        let positions = positions.get(vertex_count, "positions")?;
+        let triangles = triangles.get(triangle_count, "triangles")?;
+        // Written so that NaN fails.
+        if !(thickness > 0.0 && thickness.is_finite()) {
+            return Err(Failure::argument(format!("thickness is {thickness} m; give a positive number")));
+        }
+        let up = up.optional().map(DVec3::from_array);
+        // A length whose square is beyond a number has no direction either.
+        let given = up.map(|up| up.try_normalize().ok_or_else(|| {
+            Failure::argument(format!("up is {up}; give a direction, or NULL"))
+        })).transpose()?;
+        let positions: Vec<DVec3> = positions.iter().map(|p| DVec3::from_array(*p)).collect();
+        let below = match given {
+            Some(up) => Some(-up),
+            None => below_front(&positions, triangles)?,
+        };
+        let raw = match below {
+            Some(way) => thicken(&positions, triangles, way * thickness)?.mesh,
+            None => RawMesh { positions, triangles: triangles.to_vec() },
+        };
         mesh.put(keep(Mesh::new(raw, &RepairParams::default()))?);
         Ok(())
     }

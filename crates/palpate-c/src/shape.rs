@@ -211,6 +211,13 @@ export! {
         Ok(handle::cloned(shape, "shape")?.write(path, 0)?)
     }
 
+    /// The same shape in another size, not built again.
+    fn palp_shape_scaled(shape: ShapeHandle, factor: f64, scaled: Out<'_, ShapeHandle>) {
+        let mut scaled = scaled.ready("scaled")?;
+        scaled.put(handle::insert(handle::cloned(shape, "shape")?.scaled(factor)?)?);
+        Ok(())
+    }
+
     /// Frees a shape. Queries made with it stay.
     fn palp_shape_free(shape: ShapeHandle) {
         handle::free(shape, "shape")

@@ -80,6 +80,9 @@ fn meshes_and_shapes() {
             gives(status, |e| palp_shape_free(s, e));
         }
         gives(status, |e| palp_shape_save(s, c"x.palp".into(), e));
+        let mut larger = ShapeHandle::default();
+        gives(status, |e| palp_shape_scaled(s, 2.0, (&mut larger).into(), e));
+        assert_eq!(larger, ShapeHandle::default());
         gives(status, |e| palp_shape_get_mesh(s, (&mut m).into(), e));
         gives(status, |e| palp_shape_get_mass(s, 1.0, (&mut w).into(), e));
         gives(status, |e| palp_shape_get_info(s, (&mut i).into(), e));
@@ -103,6 +106,8 @@ fn meshes_and_shapes() {
     gives(null, |e| palp_mesh_load(c"x.obj".into(), 1.0, Out::NULL, e));
     gives(null, |e| palp_mesh_from_arrays(List::NULL, 3, List::NULL, 1, (&mut m).into(), e));
     gives(null, |e| palp_mesh_from_arrays(List::NULL, 0, List::NULL, 0, Out::NULL, e));
+    gives(null, |e| palp_mesh_thicken(List::NULL, 3, List::NULL, 1, In::NULL, 1.0, (&mut m).into(), e));
+    gives(null, |e| palp_mesh_thicken(List::NULL, 0, List::NULL, 0, In::NULL, 1.0, Out::NULL, e));
     gives(null, |e| palp_mesh_sample(Text::NULL, (&mut m).into(), e));
     gives(null, |e| palp_mesh_sample(c"gear".into(), Out::NULL, e));
     gives(null, |e| palp_mesh_get_report(mesh, Out::NULL, e));
@@ -130,6 +135,11 @@ fn meshes_and_shapes() {
     gives(null, |e| palp_shape_load(Text::NULL, In::NULL, (&mut s).into(), e));
     gives(null, |e| palp_shape_load(c"x.palp".into(), In::NULL, Out::NULL, e));
     gives(null, |e| palp_shape_save(live, Text::NULL, e));
+    gives(null, |e| palp_shape_scaled(live, 2.0, Out::NULL, e));
+    for factor in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 1e-300] {
+        gives(Status::BadArgument, |e| palp_shape_scaled(live, factor, (&mut s).into(), e));
+    }
+    sheets_are_refused(&mut m);
     gives(null, |e| palp_shape_get_mesh(live, Out::NULL, e));
     gives(null, |e| palp_shape_get_mass(live, 1.0, Out::NULL, e));
     gives(null, |e| palp_shape_get_info(live, Out::NULL, e));
@@ -142,6 +152,25 @@ fn meshes_and_shapes() {
     gives(Status::BadArgument, |e| palp_mesh_sample(c"\xff".into(), (&mut m).into(), e));
     gives(Status::Io, |e| palp_shape_load(c"\xff\xfe.palp".into(), In::NULL, (&mut s).into(), e));
     assert_eq!((m, s), Default::default(), "nothing was written");
+}
+
+/// A sheet with a thickness or a direction that is none, or with numbers that are no mesh.
+fn sheets_are_refused(m: &mut MeshHandle) {
+    let (mut p, t) = ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2]]);
+    let mut asked = |p: &[[f64; 3]], t: &[[u32; 3]], up: In<'_, [f64; 3]>, thick: f64, status: Status| {
+        gives(status, |e| palp_mesh_thicken(p.into(), p.len(), t.into(), t.len(), up, thick, m.into(), e));
+    };
+    for thick in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::MAX] {
+        asked(&p, &t, In::NULL, thick, Status::BadArgument);
+    }
+    for up in [[0.0; 3], [f64::NAN, 0.0, 1.0], [f64::INFINITY, 0.0, 0.0]] {
+        asked(&p, &t, (&up).into(), 1.0, Status::BadArgument);
+    }
+    asked(&p, &[[0, 1, 7]], In::NULL, 1.0, Status::BadMesh);
+    asked(&p, &[[0, 1, 7]], (&[0.0, 0.0, 1.0]).into(), 1.0, Status::BadMesh);
+    asked(&[], &[], In::NULL, 1.0, Status::BadMesh);
+    p[1][2] = f64::NAN;
+    asked(&p, &t, In::NULL, 1.0, Status::BadMesh);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use glam::DVec3;
 use palpate::Mesh;
 use palpate::field::iso::{IsoGrid, iso_surface};
 use palpate::manifold::Collider;
-use palpate::mesh::{RawMesh, RepairParams, thicken};
+use palpate::mesh::{RawMesh, RepairParams, below_front, thicken};
 use palpate::{Shape as Core, shape::ShapeParams};
 use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Vector};
@@ -21,8 +21,6 @@ const ACROSS: (f64, f64) = (48.0, 256.0);
 /// How far below its front an open surface is solid, unless said otherwise [largest side]. Less: what moves fast passes through.
 /// More: sheets that lie close below each other grow together.
 const THICKNESS: f64 = 0.05;
-/// An open surface whose triangles face one way by this share of their area is a sheet [1]; others are solids with holes.
-const FACING: f64 = 0.5;
 /// Addresses that are remembered. More shapes than that are recognised by their contents, which takes longer.
 const ADDRESSES: usize = 4096;
 /// Vertices that are compared when a shape is recognised by its address.
@@ -195,7 +193,11 @@ impl Cache {
         let mesh = Mesh::new(raw, &RepairParams::default()).map_err(|e| wrong(&e))?;
         let largest = mesh.aabb().extent().max_element();
         let thickness = self.options.thickness.unwrap_or(THICKNESS * largest);
-        let mesh = match below(&mesh, up) {
+        let below = match up {
+            Some(up) => Some(-up),
+            None => below_front(mesh.positions(), mesh.triangles()).map_err(|e| wrong(&e))?,
+        };
+        let mesh = match below.filter(|_| !mesh.report().watertight) {
             Some(way) => {
                 let solid = thicken(mesh.positions(), mesh.triangles(), way * thickness);
                 let solid = solid.map_err(|e| wrong(&e))?;
@@ -208,24 +210,6 @@ impl Cache {
             .unwrap_or_else(|| (0.5 * mesh.report().mean_edge).clamp(largest / ACROSS.1, largest / ACROSS.0));
         Core::build(mesh, voxel, &ShapeParams::default()).map_err(|e| PrepareError::Shape(e.to_string()))
     }
-}
-
-/// Where an open surface is solid: opposite to `up`, or to where most of its front faces. None for a closed surface, and for one
-/// with holes that faces all around: its holes are capped.
-fn below(mesh: &Mesh, up: Option<DVec3>) -> Option<DVec3> {
-    if mesh.report().watertight {
-        return None;
-    }
-    if let Some(up) = up {
-        return Some(-up);
-    }
-    let facing: DVec3 = (0..mesh.triangles().len())
-        .map(|t| {
-            let [a, b, c] = mesh.corners(t);
-            0.5 * (b - a).cross(c - a)
-        })
-        .sum();
-    (facing.length() > FACING * mesh.report().area).then(|| -facing.normalize_or_zero())
 }
 
 /// What tells one shape in memory from another, without looking at all of it.

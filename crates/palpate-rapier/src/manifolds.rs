@@ -9,7 +9,7 @@ use crate::dispatcher::{PalpateDispatcher, narrow_pose};
 use crate::parts::Part;
 use glam::DVec3;
 use palpate::field::Source;
-use palpate::manifold::{Collider, ManifoldParams, ManifoldPoint, Pair};
+use palpate::manifold::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, POINTS, Pair};
 use palpate::query::Roles;
 use parry3d::bounding_volume::BoundingVolume;
 use parry3d::math::{Pose, Real, Vector};
@@ -32,7 +32,7 @@ const NEAR: f64 = 0.1;
 const SHIFT: f64 = 0.1;
 /// Points that are kept although they were not chosen again, at most.
 const KEPT: usize = 8;
-/// A part that so many points hold lies flat: others are not looked for. Fewer: parts that lie on some coarse points rock. More: parts
+/// A part that so many points hold lies flat: without patches others are not looked for. Fewer: parts that lie on some coarse points rock. More: parts
 /// that lie flat take twice as long.
 const MANY: usize = 200;
 /// Cosine of the largest angle by which a part may have turned since its points were found, for them to stay: 1 degree.
@@ -53,7 +53,7 @@ struct Workspace {
 
 struct PartPair {
     parts: [u32; 2],
-    /// Of what is touching, nearly; of what is near.
+    /// Of what is touching, nearly, and of what is near; patches give both at once, from the first.
     pairs: [Pair; 2],
     used: bool,
 }
@@ -229,28 +229,36 @@ where
                 };
                 let wide = options.0.params(prediction.into(), options.1);
                 let near = ManifoldParams { spread: Some(NEAR * wide.margin), ..wide };
-                let mut tier = 0;
+                let patches = matches!(wide.choice, Choice::Patches(_));
+                let searches = if patches { &[wide][..] } else { &[near, wide] };
+                let limit = NEAR as Real * prediction;
                 space.taken.clear();
-                // First the points that hold the part, then others that may soon.
-                for (pair, params) in pairs_of(&mut space.pairs, parts).iter_mut().zip([near, wide]) {
-                    let found = pair.update(&p1.collider, &p2.collider, &place.from, &params);
-                    for manifold in found.manifolds {
-                        let key = [parts[0], parts[1], tier, manifold.key];
-                        let first = manifold.first as usize;
-                        let points = &found.points[first..first + manifold.count as usize];
-                        space.fresh.clear();
-                        space.fresh.extend(points.iter().filter(|p| !space.taken.contains(&p.id)));
-                        if !space.fresh.is_empty() {
-                            manifolds.push(place.manifold(manifold.normal, &space.fresh, key, &mut before));
-                            space.keys.push(key);
+                let kept = pairs_of(&mut space.pairs, parts).iter_mut();
+                for (search, (pair, params)) in (0..).zip(kept.zip(searches)) {
+                    let found = pair.update(&p1.collider, &p2.collider, &place.from, params);
+                    // First the points that hold the part, then others that may soon.
+                    for tier in if patches { 0..2 } else { search..search + 1 } {
+                        let from = manifolds.len();
+                        let of_tier = |m: &&Manifold| !patches || m.key / POINTS as u32 % 2 == tier;
+                        for manifold in found.manifolds.iter().filter(of_tier) {
+                            let key = [parts[0], parts[1], tier, manifold.key];
+                            let points = &found.points[manifold.first as usize..][..manifold.count as usize];
+                            space.fresh.clear();
+                            space.fresh.extend(points.iter().filter(|p| !space.taken.contains(&p.id)));
+                            // The solver takes points one after another: in the same order in every step.
+                            space.fresh.sort_unstable_by_key(|p| p.id);
+                            if !space.fresh.is_empty() {
+                                let made = place.manifold(manifold.normal, &space.fresh, key, &mut before);
+                                manifolds.push(made);
+                                space.keys.push(key);
+                            }
+                        }
+                        let told = manifolds[from..].iter().flat_map(|m| &m.points);
+                        space.taken.extend(told.map(|p| id_of(p.fid1, p.fid2)));
+                        if tier == 0 {
+                            before.keep(&place, pos12, limit, &mut space.taken, manifolds, &mut space.keys);
                         }
                     }
-                    space.taken.extend(found.points.iter().map(|p| p.id));
-                    if tier == 0 {
-                        let limit = NEAR as Real * prediction;
-                        before.keep(&place, pos12, limit, &mut space.taken, manifolds, &mut space.keys);
-                    }
-                    tier = 1;
                     if pair.contacts().list.len() > MANY {
                         break;
                     }

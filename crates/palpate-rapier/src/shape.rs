@@ -63,7 +63,7 @@ impl ContactOptions {
 
     pub(crate) fn params(self, margin: f64, roles: Roles) -> ManifoldParams {
         let Self { choice, both, budget, spread } = self;
-        ManifoldParams { margin, spread, choice, roles, both, one_normal: true, tiers: false, budget }
+        ManifoldParams { margin, spread, choice, roles, both, one_normal: true, tiers: true, budget }
     }
 }
 

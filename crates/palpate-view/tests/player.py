@@ -2,9 +2,11 @@
 """Opens pages that play recordings in a browser and checks that they do.
 
     python3 player.py PAGE.html... [--shots FOLDER]
+    python3 player.py --try
 
 Needs PyPI's playwright and a Chromium (CHROMIUM names it; /usr/bin/chromium otherwise). Pages come
-from the example `player` or from `palpate drop`. Exit code 1 and a line for what failed.
+from the example `player` or from `palpate drop`. Exit code 1 and a line for what failed. --try only
+says whether the browser starts. `./test page` does all of this.
 """
 import argparse
 import os
@@ -111,9 +113,12 @@ def check(page, name, shots):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("pages", nargs="+")
+    parser.add_argument("pages", nargs="*")
     parser.add_argument("--shots")
+    parser.add_argument("--try", action="store_true", dest="only_try")
     args = parser.parse_args()
+    if not args.pages and not args.only_try:
+        parser.error("give a page, or --try")
     program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
     failed = []
     with sync_playwright() as p:

@@ -11,36 +11,6 @@
 
 namespace lab
 {
-Args::Args(int count, char** words)
-{
-	for (int i = 0; i < count; i++)
-	{
-		std::string word = words[i];
-		if (word.compare(0, 2, "--") != 0)
-			throw std::runtime_error("'" + word + "' is not an option: options are --key value");
-		const bool has_value = i + 1 < count && std::string(words[i + 1]).compare(0, 2, "--") != 0;
-		m_values[word.substr(2)] = has_value ? words[++i] : "1";
-	}
-}
-
-std::string Args::text(const std::string& key, const std::string& otherwise) const
-{
-	const auto found = m_values.find(key);
-	return found == m_values.end() ? otherwise : found->second;
-}
-
-double Args::number(const std::string& key, double otherwise) const
-{
-	const auto found = m_values.find(key);
-	if (found == m_values.end())
-		return otherwise;
-	char* end = nullptr;
-	const double value = std::strtod(found->second.c_str(), &end);
-	if (end == found->second.c_str() || *end != '\0' || !std::isfinite(value))
-		throw std::runtime_error("--" + key + " needs a number, not '" + found->second + "'");
-	return value;
-}
-
 double Mesh::volume(btVector3& centre) const
 {
 	double six = 0, sum[3] = {0, 0, 0};

@@ -16,18 +16,34 @@
 
 namespace lab
 {
-/// `--key value` pairs of a command line, and words without a key.
+/// Where an option counts; several together.
+enum Experiment : unsigned
+{
+	BALL = 1,
+	DROP = 2,
+	SCENE = 4,
+	BODY = 8  // a body of a scene's file
+};
+/// The experiment of this name. Throws std::runtime_error with those there are.
+unsigned experiment(const std::string& name);
+std::string experimentName(unsigned where);
+/// What `palpate-bullet help` prints: every experiment and option.
+std::string help();
+
+/// `--key value` pairs of a command line: options.cpp has the table of them all.
 class Args
 {
 public:
-	Args(int count, char** words);
+	/// Throws std::runtime_error with a reason, and what was probably meant, for an option that does not count there.
+	Args(unsigned where, const std::vector<std::string>& words);
 	std::string text(const std::string& key, const std::string& otherwise) const;
 	double number(const std::string& key, double otherwise) const;
-	bool has(const std::string& key) const { return m_values.count(key) != 0; }
+	bool has(const std::string& key) const { return find(key) != nullptr; }
 	/// Takes what others say where this says nothing.
 	void fill(const Args& others) { m_values.insert(others.m_values.begin(), others.m_values.end()); }
 
 private:
+	const std::string* find(const std::string& key) const;
 	std::map<std::string, std::string> m_values;
 };
 

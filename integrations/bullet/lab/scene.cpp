@@ -114,7 +114,16 @@ Scene read(const std::string& path)
 				std::string value;
 				words >> value;
 				item.options.push_back("--" + key);
-				item.options.push_back(value);
+				if (!value.empty())
+					item.options.push_back(value);
+				try
+				{
+					Args(BODY, item.options);
+				}
+				catch (const std::exception& error)
+				{
+					throw std::runtime_error(path + ":" + std::to_string(at) + ": " + error.what());
+				}
 			}
 		}
 	}
@@ -151,11 +160,7 @@ btCollisionShape* make(const Item& item, const Args& common, Keep& keep, btTrans
 {
 	body_from_file.setIdentity();
 	inertia.setZero();
-	std::vector<std::string> words = item.options;
-	std::vector<char*> raw;
-	for (std::string& word : words)
-		raw.push_back(&word[0]);
-	Args args(int(raw.size()), raw.data());
+	Args args(BODY, item.options);
 	args.fill(common);
 	btCollisionShape* shape = formula(item, keep);
 	if (shape)

@@ -44,8 +44,6 @@ Data::Ptr Data::adopt(std::uint64_t shape)
 	if (!good(palp_shape_get_info(handle, &info, &error), error) || !good(palp_shape_get_mass(handle, 1, &mass, &error), error))
 		return nullptr;
 	data->m_points = std::size_t(info.points);
-	data->m_voxel = info.voxel;
-	data->m_spacing = info.spacing;
 	data->m_volume = std::fabs(mass.volume);
 	for (int k = 0; k < 3; k++)
 	{
@@ -64,6 +62,16 @@ Data::Ptr Data::adopt(std::uint64_t shape)
 	return data;
 }
 
+Data::Ptr Data::build(std::uint64_t mesh, const BuildParams& params)
+{
+	palp_error error;
+	palp_shape shape;
+	const palp_shape_params how = convert(params);
+	const bool built = good(palp_shape_build(palp_mesh{mesh}, &how, nullptr, nullptr, &shape, &error), error);
+	palp_mesh_free(palp_mesh{mesh}, nullptr);
+	return built ? adopt(shape.id) : nullptr;
+}
+
 Data::~Data() { palp_shape_free(palp_shape{m_shape}, nullptr); }
 
 Data::Ptr Data::fromMesh(const double* positions, std::size_t vertices, const std::uint32_t* triangles, std::size_t count,
@@ -71,31 +79,30 @@ Data::Ptr Data::fromMesh(const double* positions, std::size_t vertices, const st
 {
 	palp_error error;
 	palp_mesh mesh;
-	palp_shape shape;
-	if (!good(palp_mesh_from_arrays(positions, vertices, triangles, count, &mesh, &error), error))
-		return nullptr;
-	const palp_shape_params how = convert(params);
-	const bool built = good(palp_shape_build(mesh, &how, nullptr, nullptr, &shape, &error), error);
-	palp_mesh_free(mesh, nullptr);
-	return built ? adopt(shape.id) : nullptr;
+	return good(palp_mesh_from_arrays(positions, vertices, triangles, count, &mesh, &error), error) ? build(mesh.id, params) : nullptr;
+}
+
+Data::Ptr Data::fromSheet(const double* positions, std::size_t vertices, const std::uint32_t* triangles, std::size_t count,
+						  const double* up, double thickness, const BuildParams& params)
+{
+	palp_error error;
+	palp_mesh mesh;
+	const int status = palp_mesh_thicken(positions, vertices, triangles, count, up, thickness, &mesh, &error);
+	return good(status, error) ? build(mesh.id, params) : nullptr;
 }
 
 Data::Ptr Data::fromFile(const std::string& path, double unit, const BuildParams& params, const std::string& cache)
 {
 	palp_error error;
-	palp_shape shape;
-	const palp_shape_params how = convert(params);
 	if (!cache.empty())
 	{
+		palp_shape shape;
+		const palp_shape_params how = convert(params);
 		const int status = palp_shape_build_cached(path.c_str(), unit, cache.c_str(), &how, nullptr, nullptr, &shape, nullptr, &error);
 		return good(status, error) ? adopt(shape.id) : nullptr;
 	}
 	palp_mesh mesh;
-	if (!good(palp_mesh_load(path.c_str(), unit, &mesh, &error), error))
-		return nullptr;
-	const bool built = good(palp_shape_build(mesh, &how, nullptr, nullptr, &shape, &error), error);
-	palp_mesh_free(mesh, nullptr);
-	return built ? adopt(shape.id) : nullptr;
+	return good(palp_mesh_load(path.c_str(), unit, &mesh, &error), error) ? build(mesh.id, params) : nullptr;
 }
 
 Data::Ptr Data::open(const std::string& path)
@@ -109,13 +116,7 @@ Data::Ptr Data::sample(const std::string& name, const BuildParams& params)
 {
 	palp_error error;
 	palp_mesh mesh;
-	palp_shape shape;
-	if (!good(palp_mesh_sample(name.c_str(), &mesh, &error), error))
-		return nullptr;
-	const palp_shape_params how = convert(params);
-	const bool built = good(palp_shape_build(mesh, &how, nullptr, nullptr, &shape, &error), error);
-	palp_mesh_free(mesh, nullptr);
-	return built ? adopt(shape.id) : nullptr;
+	return good(palp_mesh_sample(name.c_str(), &mesh, &error), error) ? build(mesh.id, params) : nullptr;
 }
 
 void Data::mesh(std::vector<double>& positions, std::vector<std::uint32_t>& triangles) const
@@ -137,20 +138,9 @@ void Data::mesh(std::vector<double>& positions, std::vector<std::uint32_t>& tria
 
 Data::Ptr Data::scaled(double factor) const
 {
-	if (!(factor > 0) || !std::isfinite(factor))
-	{
-		fail("a part cannot be scaled by " + std::to_string(factor) + ": give a positive factor");
-		return nullptr;
-	}
-	std::vector<double> positions;
-	std::vector<std::uint32_t> triangles;
-	mesh(positions, triangles);
-	for (double& x : positions)
-		x *= factor;
-	BuildParams params;
-	params.voxel = m_voxel * factor;
-	params.spacing = m_spacing * factor;
-	return fromMesh(positions.data(), positions.size() / 3, triangles.data(), triangles.size() / 3, params);
+	palp_error error;
+	palp_shape shape;
+	return good(palp_shape_scaled(palp_shape{m_shape}, factor, &shape, &error), error) ? adopt(shape.id) : nullptr;
 }
 
 std::vector<btVector3> Data::points() const

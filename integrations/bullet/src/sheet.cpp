@@ -1,15 +1,10 @@
-// Static concave shapes as fields: their triangles, made solid where they are open.
-//
-// An open sheet becomes solid below its front: a copy of it, moved against its mean normal by the thickness, and walls along its
-// boundary. That closes terrains and height fields; a surface that faces all ways and has holes is given as it is, and the engine caps
-// its holes.
+// Static concave shapes as fields: their triangles, which the engine makes solid where they are open.
 #include "error.h"
 #include "solid.h"
 
+#include <BulletCollision/CollisionShapes/btHeightfieldTerrainShape.h>
+
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -19,90 +14,22 @@ namespace
 {
 /// Shares of the largest extent: default voxel and thickness.
 const double VOXEL = 1.0 / 200, THICKNESS = 1.0 / 20;
-/// A surface whose normals sum up to less than this share of its area faces all ways [1]. Larger: bowls are not thickened. Smaller: a
-/// closed surface with a hole is taken for a sheet.
-const double SHEET = 0.3;
 
-/// Collects triangles; vertices with the same coordinates become one.
+/// Collects triangles; the engine makes vertices at one place one.
 struct Soup : btTriangleCallback
 {
 	std::vector<double> positions;
 	std::vector<std::uint32_t> triangles;
-	std::map<std::array<btScalar, 3>, std::uint32_t> known;
 
 	void processTriangle(btVector3* triangle, int, int) override
 	{
-		std::uint32_t corner[3];
 		for (int k = 0; k < 3; k++)
 		{
-			const std::array<btScalar, 3> p = {{triangle[k].x(), triangle[k].y(), triangle[k].z()}};
-			const auto at = known.emplace(p, std::uint32_t(positions.size() / 3));
-			if (at.second)
-				positions.insert(positions.end(), {double(p[0]), double(p[1]), double(p[2])});
-			corner[k] = at.first->second;
+			triangles.push_back(std::uint32_t(positions.size() / 3));
+			positions.insert(positions.end(), {double(triangle[k].x()), double(triangle[k].y()), double(triangle[k].z())});
 		}
-		if (corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0])
-			triangles.insert(triangles.end(), corner, corner + 3);
 	}
 };
-
-/// Makes an open sheet solid; leaves closed surfaces, and those that face all ways.
-void thicken(Soup& soup, double thickness, bool up)
-{
-	std::map<std::pair<std::uint32_t, std::uint32_t>, int> edges;
-	double sum[3] = {}, area = 0;
-	auto& t = soup.triangles;
-	for (std::size_t i = 0; i < t.size(); i += 3)
-	{
-		const double *a = &soup.positions[3 * t[i]], *b = &soup.positions[3 * t[i + 1]], *c = &soup.positions[3 * t[i + 2]];
-		double n[3];
-		for (int k = 0; k < 3; k++)
-		{
-			const int l = (k + 1) % 3, m = (k + 2) % 3;
-			n[k] = ((b[l] - a[l]) * (c[m] - a[m]) - (b[m] - a[m]) * (c[l] - a[l])) / 2;
-			sum[k] += n[k];
-			edges[{t[i + std::size_t(k)], t[i + std::size_t(l)]}]++;
-		}
-		area += std::sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-	}
-	const double length = std::sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]);
-	std::vector<std::pair<std::uint32_t, std::uint32_t>> open;
-	for (const auto& edge : edges)
-		if (!edges.count({edge.first.second, edge.first.first}))
-			open.push_back(edge.first);
-	if (open.empty() || !(length > SHEET * area))
-		return;
-	double down[3];
-	int steep = 0;
-	for (int k = 0; k < 3; k++)
-	{
-		down[k] = -sum[k] / length * thickness;
-		if (std::fabs(sum[k]) > std::fabs(sum[steep]))
-			steep = k;
-	}
-	// A height field's front is up, however its triangles turn.
-	if (up && sum[steep] < 0)
-	{
-		for (std::size_t i = 0; i < t.size(); i += 3)
-			std::swap(t[i], t[i + 1]);
-		for (auto& edge : open)
-			std::swap(edge.first, edge.second);
-		for (double& d : down)
-			d = -d;
-	}
-	const auto count = std::uint32_t(soup.positions.size() / 3);
-	for (std::uint32_t i = 0; i < count; i++)
-		for (int k = 0; k < 3; k++)
-			soup.positions.push_back(soup.positions[3 * i + std::uint32_t(k)] + down[k]);
-	const std::size_t top = t.size();
-	for (std::size_t i = 0; i < top; i += 3)
-		t.insert(t.end(), {t[i] + count, t[i + 2] + count, t[i + 1] + count});
-	for (const auto& edge : open)
-	{
-		const std::uint32_t a = edge.first, b = edge.second;
-		t.insert(t.end(), {b, a, a + count, b, a + count, b + count});
-	}
-}
 
 struct Registry
 {
@@ -136,10 +63,18 @@ Data::Ptr build(const btConcaveShape& shape, double voxel, double thickness)
 	}
 	for (int k = 0; k < 3; k++)
 		extent = std::max(extent, most[k] - least[k]);
-	thicken(soup, thickness > 0 ? thickness : THICKNESS * extent, shape.getShapeType() == TERRAIN_SHAPE_PROXYTYPE);
 	BuildParams params;
 	params.voxel = voxel > 0 ? voxel : VOXEL * extent;
-	return Data::fromMesh(soup.positions.data(), soup.positions.size() / 3, soup.triangles.data(), soup.triangles.size() / 3, params);
+	// A height field's front is up, however its triangles turn.
+	double axis[3] = {0, 0, 0};
+	const double* up = nullptr;
+	if (shape.getShapeType() == TERRAIN_SHAPE_PROXYTYPE)
+	{
+		axis[static_cast<const btHeightfieldTerrainShape&>(shape).getUpAxis()] = 1;
+		up = axis;
+	}
+	return Data::fromSheet(soup.positions.data(), soup.positions.size() / 3, soup.triangles.data(), soup.triangles.size() / 3, up,
+						   thickness > 0 ? thickness : THICKNESS * extent, params);
 }
 
 /// Which static shape: another box is another shape, wherever it is in memory.

@@ -68,6 +68,58 @@ void scaling()
 	CHECK(shape.data() == data, "scale 1 is not the first data");
 }
 
+/// A part in another size has the same points in the same order: its tree, of whatever clusters, is kept.
+void scaled_data()
+{
+	palpate::BuildParams params;
+	params.resolution = 48;
+	params.cluster = 4;
+	params.spacing = 0.004;
+	const palpate::Data::Ptr data = palpate::Data::sample("torus-knot", params);
+	params.cluster = 0;
+	const palpate::Data::Ptr other = palpate::Data::sample("torus-knot", params);
+	const palpate::Data::Ptr large = data ? data->scaled(2) : nullptr;
+	CHECK(data && other && large, "%s", palpate::lastError().c_str());
+	if (!data || !other || !large)
+		return;
+	const std::vector<btVector3> before = data->points(), after = large->points(), others = other->points();
+	CHECK(before.size() == after.size() && before.size() > 100, "%zu and %zu points", before.size(), after.size());
+	std::size_t moved = 0, reordered = 0;
+	for (std::size_t i = 0; i < before.size() && i < after.size() && i < others.size(); i++)
+	{
+		moved += !(before[i] * 2 == after[i]);
+		reordered += !(before[i] == others[i]);
+	}
+	CHECK(moved == 0, "%zu points are not where they were, twice as far", moved);
+	CHECK(reordered > 0, "clusters do not show in the order of points: %zu", reordered);
+	CHECK(std::fabs(large->volume() - 8 * data->volume()) < 1e-9 && large->ballRadius() == 2 * data->ballRadius(), "%g", large->volume());
+	for (double factor : {0.0, -1.0, double(NAN), double(INFINITY), 1e200})
+	{
+		told = 0;
+		CHECK(!data->scaled(factor) && told == 1, "scaled by %g, %d errors", factor, told);
+		CHECK(palpate::lastError().find("scale") != std::string::npos, "%s", palpate::lastError().c_str());
+	}
+}
+
+/// A slope, given as an open sheet, is solid below its front, and straight down where that is said.
+void sheets()
+{
+	const double positions[12] = {0, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1, 0}, up[3] = {0, 0, 3};
+	const std::uint32_t triangles[6] = {0, 1, 2, 0, 2, 3};
+	palpate::BuildParams params;
+	params.voxel = 0.05;
+	const palpate::Data::Ptr straight = palpate::Data::fromSheet(positions, 4, triangles, 2, up, 0.5, params);
+	const palpate::Data::Ptr along = palpate::Data::fromSheet(positions, 4, triangles, 2, nullptr, 0.5, params);
+	CHECK(straight && along, "%s", palpate::lastError().c_str());
+	if (straight && along)
+	{
+		CHECK(std::fabs(straight->volume() - 0.5) < 1e-6 && std::fabs(straight->aabbMin()[2] + 0.5) < 1e-6, "%g", straight->volume());
+		CHECK(std::fabs(along->volume() - 0.5 * std::sqrt(2.0)) < 1e-6 && along->aabbMax()[0] > 1.3, "%g", along->volume());
+	}
+	CHECK(!palpate::Data::fromSheet(positions, 4, triangles, 2, up, -1, params), "%s", "a thickness of -1 m was taken");
+	CHECK(palpate::lastError().find("thickness") != std::string::npos, "%s", palpate::lastError().c_str());
+}
+
 void rays()
 {
 	const palpate::Data::Ptr data = cuboid(0.1, 0.1, 0.1, 0.02);
@@ -186,6 +238,8 @@ int main()
 	palpate::setErrorCallback(tell, nullptr);
 	boxes_and_inertia();
 	scaling();
+	scaled_data();
+	sheets();
 	rays();
 	errors();
 	freeing();

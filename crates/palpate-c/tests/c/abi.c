@@ -115,6 +115,67 @@ static void meshes(void) {
     CHECK(palp_mesh_get_report(m, &r, NULL) == PALP_FREED);
 }
 
+/* An open sheet, 2 by 1 at height 3, becomes a plate below it, whichever way its triangles turn. */
+static void sheets(void) {
+    static const double p[4][3] = {{0, 0, 3}, {2, 0, 3}, {2, 1, 3}, {0, 1, 3}}, up[3] = {0, 0, 2}, aside[3] = {1, 0, 0};
+    static const uint32_t front[2][3] = {{0, 1, 2}, {0, 2, 3}}, turned[2][3] = {{0, 2, 1}, {0, 3, 2}};
+    palp_mesh m, none;
+    palp_mesh_report r;
+    none.id = 77;
+    GIVES(PALP_OK, palp_mesh_thicken(&p[0][0], 4, &front[0][0], 2, NULL, 0.5, &m, &error));
+    GIVES(PALP_OK, palp_mesh_get_report(m, &r, &error));
+    CHECK(r.watertight == 1 && r.triangles == 12 && fabs(r.volume - 1.0) < 1e-12);
+    CHECK(r.aabb_min[2] == 2.5 && r.aabb_max[2] == 3.0);
+    GIVES(PALP_OK, palp_mesh_free(m, &error));
+    GIVES(PALP_OK, palp_mesh_thicken(&p[0][0], 4, &turned[0][0], 2, up, 0.5, &m, &error));
+    GIVES(PALP_OK, palp_mesh_get_report(m, &r, &error));
+    CHECK(r.watertight == 1 && fabs(r.volume - 1.0) < 1e-12 && r.aabb_min[2] == 2.5);
+    GIVES(PALP_OK, palp_mesh_free(m, &error));
+    GIVES(PALP_OK, palp_mesh_thicken(&p[0][0], 4, &turned[0][0], 2, NULL, 0.5, &m, &error));
+    GIVES(PALP_OK, palp_mesh_get_report(m, &r, &error));
+    CHECK(r.aabb_min[2] == 3.0 && r.aabb_max[2] == 3.5 && fabs(r.volume - 1.0) < 1e-12);
+    GIVES(PALP_OK, palp_mesh_free(m, &error));
+    /* Moved along itself it encloses nothing; that is for the caller to see. */
+    GIVES(PALP_OK, palp_mesh_thicken(&p[0][0], 4, &front[0][0], 2, aside, 0.5, &m, &error));
+    GIVES(PALP_OK, palp_mesh_get_report(m, &r, &error));
+    CHECK(fabs(r.volume) < 1e-12);
+    GIVES(PALP_OK, palp_mesh_free(m, &error));
+    GIVES(PALP_BAD_ARGUMENT, palp_mesh_thicken(&p[0][0], 4, &front[0][0], 2, NULL, 0.0, &none, &error));
+    GIVES(PALP_BAD_ARGUMENT, palp_mesh_thicken(&p[0][0], 4, &front[0][0], 2, NULL, NAN, &none, &error));
+    CHECK(strstr(error.message, "thickness") != NULL && none.id == 77);
+}
+
+/* A shape in another size is what building it in that size would be. */
+static void scales(palp_shape s) {
+    static const double bad[5] = {0.0, -1.0, NAN, INFINITY, 1e200};
+    palp_shape twice, none;
+    palp_shape_info one, two;
+    palp_query q;
+    palp_distance d;
+    palp_pose p = at(3.5, 0.0, 0.0);
+    double where[3] = {0.0, 0.0, 2.5}, distance = 0.0;
+    size_t i;
+    none.id = 77;
+    GIVES(PALP_OK, palp_shape_scaled(s, 2.0, &twice, &error));
+    GIVES(PALP_OK, palp_shape_get_info(s, &one, &error));
+    GIVES(PALP_OK, palp_shape_get_info(twice, &two, &error));
+    CHECK(two.voxel == 2.0 * one.voxel && two.spacing == 2.0 * one.spacing && two.points == one.points);
+    CHECK(two.levels == one.levels && two.segments == one.segments && two.aabb_max[0] == 2.0);
+    CHECK(fabs(two.volume - 8.0 * one.volume) < 1e-9 && two.error_bound_band == 2.0 * one.error_bound_band);
+    GIVES(PALP_OK, palp_shape_sample(twice, where, 1, &distance, NULL, &error));
+    CHECK(fabs(distance - 0.5) < two.error_bound_far);
+    GIVES(PALP_OK, palp_query_create(twice, s, &q, &error));
+    GIVES(PALP_OK, palp_query_distance(q, &p, &d, &error));
+    CHECK(fabs(d.distance - 0.5) < 1e-5);
+    GIVES(PALP_OK, palp_query_free(q, &error));
+    for (i = 0; i < 5; i++) {
+        GIVES(PALP_BAD_ARGUMENT, palp_shape_scaled(s, bad[i], &none, &error));
+        CHECK(strstr(error.message, "scale") != NULL && none.id == 77);
+    }
+    GIVES(PALP_OK, palp_shape_free(twice, &error));
+    GIVES(PALP_FREED, palp_shape_scaled(twice, 2.0, &none, &error));
+}
+
 static palp_shape shapes(void) {
     palp_mesh m = cube(), copy;
     palp_shape s, again, stopped;
@@ -466,7 +527,9 @@ int main(void) {
     CHECK(strcmp(palp_status_name(PALP_PANIC), "PALP_PANIC") == 0);
     CHECK(strcmp(palp_status_name(-5), "PALP_?") == 0);
     meshes();
+    sheets();
     s = shapes();
+    scales(s);
     batches(s);
     pairs(s);
     queries(s);

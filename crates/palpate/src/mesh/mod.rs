@@ -65,7 +65,7 @@ pub use error::MeshError;
 pub use load::{Format, unit_scale};
 pub use mass::MassProperties;
 pub use read_error::{Place, ReadError};
-pub use thicken::{Thickened, thicken};
+pub use thicken::{Thickened, below_front, thicken};
 pub use topology::Topology;
 pub use winding::winding_number_exact;
 pub use write::{write_obj, write_ply, write_stl};

@@ -5,6 +5,10 @@ use super::topology::Topology;
 use super::{MeshError, RawMesh};
 use glam::DVec3;
 
+/// An open surface whose triangles face one way by this share of their area is a sheet [1]. Larger: bowls, of which a half sphere has
+/// 0.5, are not thickened. Smaller: a closed surface that lacks one side, 0.2 for a cube, is taken for a sheet.
+const FACING: f64 = 0.3;
+
 /// A mesh without open parts, and what that took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thickened {
@@ -35,18 +39,7 @@ pub fn thicken(positions: &[DVec3], triangles: &[[u32; 3]], below: DVec3) -> Res
     if !(length > 0.0 && length <= super::build::MAX_COORDINATE) {
         return Err(MeshError::BadThickness { length });
     }
-    // Neighbours are told by place, as files and engines may repeat vertices.
-    let first = first_at_place(positions);
-    let joined: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| first[v as usize])).collect();
-    let topology = Topology::build(&joined, positions.len());
-    let (part_of, parts) = topology.components();
-    let mut open = vec![false; parts];
-    for (t, across) in topology.neighbours.iter().enumerate() {
-        if across.contains(&Topology::BOUNDARY) {
-            open[part_of[t] as usize] = true;
-        }
-    }
-
+    let Parts { joined, topology, part_of, open } = Parts::of(positions, triangles);
     let thickened = open.iter().filter(|o| **o).count();
     let mut mesh = RawMesh { positions: positions.to_vec(), triangles: triangles.to_vec() };
     // The number of each vertex's copy.
@@ -68,7 +61,58 @@ pub fn thicken(positions: &[DVec3], triangles: &[[u32; 3]], below: DVec3) -> Res
             }
         }
     }
-    Ok(Thickened { mesh, front: triangles.len(), thickened, closed: parts - thickened })
+    Ok(Thickened { mesh, front: triangles.len(), thickened, closed: open.len() - thickened })
+}
+
+/// Where the open parts of a surface would be solid: the unit vector opposite to the way they face, for [`thicken`]. None if there are
+/// none, or if together they face all around, as a solid with a hole does: such holes are better capped, which building a field does.
+///
+/// A mean over triangles by area: the front of a height field faces up, of a bowl to where its rim is, if its triangles turn that way.
+/// Near-linear time.
+///
+/// # Errors
+/// What [`super::Mesh::new`] refuses of positions and indices.
+pub fn below_front(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<Option<DVec3>, MeshError> {
+    check_input(positions, triangles)?;
+    let Parts { joined, part_of, open, .. } = Parts::of(positions, triangles);
+    let (mut facing, mut area) = (DVec3::ZERO, 0.0);
+    for (corners, part) in joined.iter().zip(&part_of) {
+        if open[*part as usize] {
+            let [a, b, c] = corners.map(|v| positions[v as usize]);
+            let normal = 0.5 * (b - a).cross(c - a);
+            (facing, area) = (facing + normal, area + normal.length());
+        }
+    }
+    Ok((facing.length() > FACING * area).then(|| -facing.normalize_or_zero()))
+}
+
+/// What is connected through edges.
+struct Parts {
+    /// The triangles, those with two corners at one place left out, by the first vertex at each place.
+    joined: Vec<[u32; 3]>,
+    topology: Topology,
+    /// The part of each of them.
+    part_of: Vec<u32>,
+    /// For each part whether an edge has no other side.
+    open: Vec<bool>,
+}
+
+impl Parts {
+    fn of(positions: &[DVec3], triangles: &[[u32; 3]]) -> Self {
+        // Neighbours are told by place, as files and engines may repeat vertices.
+        let first = first_at_place(positions);
+        let joined = triangles.iter().map(|t| t.map(|v| first[v as usize]));
+        let joined: Vec<[u32; 3]> = joined.filter(|[a, b, c]| a != b && b != c && c != a).collect();
+        let topology = Topology::build(&joined, positions.len());
+        let (part_of, parts) = topology.components();
+        let mut open = vec![false; parts];
+        for (t, across) in topology.neighbours.iter().enumerate() {
+            if across.contains(&Topology::BOUNDARY) {
+                open[part_of[t] as usize] = true;
+            }
+        }
+        Self { joined, topology, part_of, open }
+    }
 }
 
 /// For each vertex the first at the same place.
@@ -140,6 +184,50 @@ mod tests {
         assert_eq!((out.thickened, out.closed), (1, 1));
         let mesh = solid(&out);
         assert!(mesh.report().watertight && (mesh.report().volume - 1.001).abs() < 1e-12);
+    }
+
+    /// A box without its lid has holes to cap; a half of one, and half a sphere, are bowls.
+    #[test]
+    fn the_front_of_sheets_is_found() {
+        let below = |m: &RawMesh| below_front(&m.positions, &m.triangles).unwrap();
+        let sheet = samples::sheet(4);
+        let down = below(&sheet).unwrap();
+        assert!(down.z < -0.99 && (down.length() - 1.0).abs() < 1e-12, "{down}");
+        let turned = RawMesh {
+            triangles: sheet.triangles.iter().map(|t| [t[1], t[0], t[2]]).collect(),
+            ..sheet.clone()
+        };
+        assert!(below(&turned).unwrap().abs_diff_eq(-down, 1e-12));
+        let cube = samples::cuboid(DVec3::ONE);
+        assert_eq!(below(&cube), None);
+        let top = cube.positions.iter().map(|p| p.z).fold(f64::MIN, f64::max);
+        let is_lid = |t: &[u32; 3]| t.iter().all(|v| cube.positions[*v as usize].z == top);
+        let open = RawMesh {
+            triangles: cube.triangles.iter().copied().filter(|t| !is_lid(t)).collect(),
+            ..cube.clone()
+        };
+        assert_eq!((open.triangles.len(), below(&open)), (cube.triangles.len() - 2, None));
+        let ball = samples::by_name("sphere").unwrap();
+        let lower = |t: &[u32; 3]| t.iter().all(|v| ball.positions[*v as usize].z < 1e-9);
+        let bowl =
+            RawMesh { triangles: ball.triangles.iter().copied().filter(lower).collect(), ..ball.clone() };
+        assert!(bowl.triangles.len() > ball.triangles.len() / 3);
+        // Its triangles face outward, so that it is solid towards its rim.
+        assert!(below(&bowl).unwrap().z > 0.99);
+        // Only what is open counts.
+        let both = samples::joined(&[cube, samples::moved(sheet, DVec3::new(5.0, 0.0, 0.0))]);
+        assert!(below(&both).unwrap().abs_diff_eq(down, 1e-12));
+        assert!(below_front(&both.positions, &[[0, 1, 9999]]).is_err());
+    }
+
+    /// A triangle with two corners at one place has no side to put a wall on.
+    #[test]
+    fn triangles_without_area_change_nothing() {
+        let mut cube = samples::cuboid(DVec3::ONE);
+        let [a, b, _] = cube.triangles[0];
+        cube.triangles.push([a, b, a]);
+        let out = thicken(&cube.positions, &cube.triangles, DVec3::NEG_Z).unwrap();
+        assert_eq!((&out.mesh, out.thickened, out.closed), (&cube, 0, 1));
     }
 
     #[test]
