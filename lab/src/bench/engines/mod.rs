@@ -1,13 +1,17 @@
 //! `bench engines`: palpate's contacts in physics engines, and the experiments of the 2014 paper.
 //!
 //! Bullet runs in `palpate-bullet`, with its own shapes and with ours in the same process; Rapier and palpate's own world run here.
-//! Parts, for `--only`: ball, stack, drop, low rate, segments, nut, peg, gear, rest, overlap, dragons, bin.
+//! Parts, for `--only`: ball, stack, drop, low rate, segments, nut, peg, gear, rest, overlap, dragons, bin; with `ball rapier` and the
+//! like only one engine.
 
 mod ball;
+mod ball_rapier;
 mod drop;
 mod heap;
 mod parts;
+mod rapier;
 mod segments;
+mod stack;
 
 pub use segments::work as segments_work;
 
@@ -123,9 +127,10 @@ pub(crate) fn row(
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 14] = [
-    ("ball", ball::run),
-    ("stack", ball::stack),
+const PARTS: [(&str, Part); 15] = [
+    ("ball bullet", ball::bullet),
+    ("ball rapier", ball_rapier::run),
+    ("stack", stack::run),
     ("drop", drop::run),
     ("low rate", drop::low_rate),
     ("segments", segments::run),
