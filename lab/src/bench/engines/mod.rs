@@ -7,6 +7,7 @@
 mod ball;
 mod ball_rapier;
 mod drop;
+mod drop_rapier;
 mod heap;
 mod parts;
 mod rapier;
@@ -127,11 +128,12 @@ pub(crate) fn row(
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 15] = [
+const PARTS: [(&str, Part); 16] = [
     ("ball bullet", ball::bullet),
     ("ball rapier", ball_rapier::run),
     ("stack", stack::run),
-    ("drop", drop::run),
+    ("drop bullet", drop::bullet),
+    ("drop rapier", drop_rapier::run),
     ("low rate", drop::low_rate),
     ("segments", segments::run),
     ("nut", parts::nut),
