@@ -264,10 +264,15 @@ fn csv(report: &Report) -> String {
         cells.extend([whole(row.peak_rss_ours), whole(row.peak_rss_theirs)]);
         cells.extend([whole(row.count_ours), whole(row.count_theirs)]);
         cells.push(row.note.clone().unwrap_or_default().replace(',', ";").replace('"', "'"));
-        out += &cells.join(",");
+        out += &cells.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",");
         out.push('\n');
     }
     out
+}
+
+/// A cell that a comma, a quote or a line's end would break, in quotes.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 
 /// Keeps the report as NAME.csv, NAME.json and its pictures; the folder they are in.
@@ -310,6 +315,13 @@ mod tests {
         assert_eq!(row("1/s", Some(8.0), Some(4.0)).ratio, Some(2.0));
         assert_eq!(row("s", Some(0.5), None).ratio, None);
         assert_eq!(row("s", Some(0.0), Some(1.0)).ratio, None);
+    }
+
+    #[test]
+    fn a_comma_in_a_name_does_not_make_a_cell() {
+        assert_eq!(quoted("bunny, bullet"), "\"bunny, bullet\"");
+        assert_eq!(quoted("a \"b\""), "\"a \"\"b\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
     }
 
     #[test]

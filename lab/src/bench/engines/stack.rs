@@ -136,16 +136,16 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         time
     };
     // As they are, and out of a balance that no body has.
-    let (mut rapier, mut bullet) = (None, None);
+    let mut bullet = None;
     for (name, aside) in [("own balls", 0.0), ("own balls 1 µm aside", ASIDE)] {
-        rapier = Some(add(name, Engine::Rapier, None, &own_rapier(steps, aside, true)?, None));
+        add(name, Engine::Rapier, None, &own_rapier(steps, aside, true)?, None);
         if lab.bullet.is_some() {
             bullet = Some(add(name, Engine::Bullet, None, &own_bullet(lab, steps, aside)?, None));
         }
     }
     // Rapier's defaults keep contacts of balls that moved less than 50 mm as they were, which holds a stack.
     let stood = own_rapier(steps, ASIDE, false)?;
-    rapier = Some(add("own balls 1 µm aside, found anew", Engine::Rapier, None, &stood, None));
+    let rapier = Some(add("own balls 1 µm aside, found anew", Engine::Rapier, None, &stood, None));
     for (name, spacing) in SPACINGS {
         let shape = ball(spacing)?;
         for engine in lab.engines() {
