@@ -30,6 +30,9 @@ pub struct Report {
     /// Pictures to keep beside the tables.
     #[serde(skip)]
     pub pictures: Vec<Picture>,
+    /// Other files to keep there: name and bytes.
+    #[serde(skip)]
+    pub images: Vec<(String, Vec<u8>)>,
 }
 
 /// One comparison. The first eight keys are fixed; more may be added.
@@ -272,7 +275,11 @@ fn csv(report: &Report) -> String {
 
 /// A cell that a comma, a quote or a line's end would break, in quotes.
 fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+    if cell.contains([',', '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
 }
 
 /// Keeps the report as NAME.csv, NAME.json and its pictures; the folder they are in.
@@ -288,6 +295,9 @@ pub fn save(report: &Report, folder: Option<&Path>) -> Result<PathBuf> {
         std::fs::write(folder.join(format!("{}.json", report.bench)), json(report)?)?;
         for Picture { name, svg } in &report.pictures {
             std::fs::write(folder.join(name), svg)?;
+        }
+        for (name, bytes) in &report.images {
+            std::fs::write(folder.join(name), bytes)?;
         }
         Ok(())
     };

@@ -12,6 +12,7 @@ mod heap;
 mod parts;
 mod rapier;
 mod segments;
+mod segments_picture;
 mod stack;
 
 pub use segments::work as segments_work;
@@ -36,6 +37,8 @@ const COLOURS: [&str; 6] = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910
 pub(crate) struct Found {
     pub(crate) rows: Vec<Row>,
     pub(crate) pictures: Vec<Picture>,
+    /// Files that are no text: name and bytes.
+    pub(crate) images: Vec<(String, Vec<u8>)>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -168,6 +171,7 @@ pub fn run(options: &Options) -> Result<Report> {
             Ok(found) => {
                 all.rows.extend(found.rows);
                 all.pictures.extend(found.pictures);
+                all.images.extend(found.images);
                 all.notes.extend(found.notes);
             }
             Err(error) => all.notes.push(format!("{name} did not run: {error:#}")),
@@ -185,5 +189,6 @@ pub fn run(options: &Options) -> Result<Report> {
         origin,
         notes: all.notes,
         pictures: all.pictures,
+        images: all.images,
     })
 }
