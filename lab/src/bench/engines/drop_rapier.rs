@@ -185,8 +185,9 @@ fn drop(
             let (speed, spin) = (linear.length(), angular.length());
             steps.push((Step { rotation, step, micros, speed, energy, spin }, pose));
         }
-        let fell = steps.last().is_none_or(|s| !(lowest(&s.1, bunny.mesh.positions()) > THROUGH));
-        if fell {
+        // What is not a number is not above.
+        let above = steps.last().is_some_and(|s| lowest(&s.1, bunny.mesh.positions()) > THROUGH);
+        if !above {
             all.fell += 1.0;
         } else {
             counted.extend(steps.iter().filter(|s| STEPS.contains(&s.0.step)).map(|s| s.0.micros));

@@ -37,8 +37,7 @@ impl Stood {
 
 /// The uppermost ball has come down by half a ball.
 fn fallen(z: f64) -> bool {
-    // Also where it is not a number.
-    !(z >= BALLS as f64 - 1.0)
+    z < BALLS as f64 - 1.0 || z.is_nan()
 }
 
 /// Our shapes in any engine.
