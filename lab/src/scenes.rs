@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use glam::{DQuat, DVec3};
 use palpate::field::analytic::Analytic;
-use palpate::mesh::{Mesh, RepairParams, samples};
+use palpate::mesh::{CapParams, Mesh, RawMesh, RepairParams, cap_holes, samples};
 use palpate::shape::ShapeParams;
 use palpate::{Pose, Shape};
 use palpate_sim::{Body, Motion, Scene};
@@ -23,6 +23,14 @@ pub fn load(models: &Path, file: &str, scale: f64, spacing: f64) -> Result<Shape
 pub fn build(mesh: Mesh, spacing: f64) -> Result<Shape> {
     let params = ShapeParams { spacing: Some(spacing), ..ShapeParams::default() };
     Ok(Shape::build(mesh, 0.5 * spacing, &params)?)
+}
+
+/// The same mesh with its holes closed: its mass is that of its inside, whoever integrates it.
+pub fn closed(mesh: &Mesh) -> Result<Mesh> {
+    let caps = cap_holes(mesh.positions(), mesh.triangles(), mesh.topology(), &CapParams::default());
+    let positions = [mesh.positions(), &caps.positions].concat();
+    let triangles = [mesh.triangles(), &caps.triangles].concat();
+    Ok(Mesh::new(RawMesh { positions, triangles }, &RepairParams::default())?)
 }
 
 /// A sample with points a `count`-th of its largest extent apart.

@@ -6,7 +6,7 @@
 
 use crate::convert::{narrow, wide_pose};
 use crate::dispatcher::{PalpateDispatcher, narrow_pose};
-use crate::parts::Part;
+use crate::parts::{Part, holds_ours};
 use glam::DVec3;
 use palpate::field::Source;
 use palpate::manifold::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, POINTS, Pair};
@@ -89,6 +89,24 @@ fn pairs_of(pairs: &mut Vec<PartPair>, parts: [u32; 2]) -> &mut [Pair; 2] {
 
 fn address(shape: &dyn Shape) -> usize {
     core::ptr::from_ref(shape).cast::<u8>() as usize
+}
+
+/// A pair that is not for us: what the next dispatcher keeps from step to step stays as it is, as the solver refers to it. What we left
+/// there when its shapes were ours does not touch any more.
+fn hand_on<M, C>(
+    shapes: [&dyn Shape; 2],
+    manifolds: &mut [ContactManifold<M, C>],
+    workspace: &mut Option<ContactManifoldsWorkspace>,
+) {
+    let left = workspace.as_ref().is_some_and(|w| w.0.downcast_ref::<Workspace>().is_some());
+    if left {
+        *workspace = None;
+    }
+    // Others have one manifold, or a workspace. Points go, not manifolds: Rapier's solver may look for those once more.
+    let several = workspace.is_none() && manifolds.len() > 1;
+    if left || several || shapes.into_iter().any(holds_ours) {
+        manifolds.iter_mut().for_each(|m| m.points.clear());
+    }
 }
 
 /// What was there before an update.
@@ -190,7 +208,7 @@ where
         let space = match kept {
             Some(space) if space.shapes == shapes => space,
             _ => {
-                let parts = self.parts(g1, g2).inspect_err(|_| manifolds.clear())?;
+                let parts = self.parts(g1, g2).inspect_err(|_| hand_on([g1, g2], manifolds, workspace))?;
                 let fresh = Workspace {
                     shapes,
                     parts,

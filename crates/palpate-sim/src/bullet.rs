@@ -113,13 +113,19 @@ fn written(scene: &Scene, options: &Options, folder: &Path) -> Result<String, Si
                 let file = match known {
                     Some(file) => file,
                     None => {
-                        let file = folder.join(format!("{index}.palp"));
-                        shape.write(&file, 0).map_err(|e| SimError::Asset(e.to_string()))?;
+                        let file =
+                            folder.join(format!("{index}.{}", if options.hulls { "obj" } else { "palp" }));
+                        if options.hulls {
+                            std::fs::write(&file, obj(shape.mesh()))?;
+                        } else {
+                            shape.write(&file, 0).map_err(|e| SimError::Asset(e.to_string()))?;
+                        }
                         shapes.push((key, file.clone()));
                         file
                     }
                 };
-                _ = writeln!(text, "kind palp\nmesh {}", file.display());
+                let kind = if options.hulls { "hull" } else { "palp" };
+                _ = writeln!(text, "kind {kind}\nmesh {}", file.display());
             }
             Collider::Solid(solid) => {
                 let (words, inside) =
@@ -136,6 +142,18 @@ fn written(scene: &Scene, options: &Options, folder: &Path) -> Result<String, Si
         _ = writeln!(text, "spin {} {} {}", b.angular.x, b.angular.y, b.angular.z);
     }
     Ok(text)
+}
+
+/// A mesh as the program reads it: it takes the mass from it, which for an open mesh is not quite ours.
+fn obj(mesh: &palpate::Mesh) -> String {
+    let mut text = String::new();
+    for p in mesh.positions() {
+        _ = writeln!(text, "v {} {} {}", p.x, p.y, p.z);
+    }
+    for [a, b, c] in mesh.triangles().iter().map(|t| t.map(|v| v + 1)) {
+        _ = writeln!(text, "f {a} {b} {c}");
+    }
+    text
 }
 
 /// A solid as the program names it, and its place in the body's frame.

@@ -54,11 +54,14 @@ pub struct Options {
     pub both: bool,
     /// Rounds of the solver; 0: what the engine, or the plug-in, finds best.
     pub iterations: usize,
+    /// Shapes as convex hulls of the engine's own, with mass and inertia of the shapes: what an engine does without us. The own world has
+    /// none.
+    pub hulls: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rate: 240.0, choice: None, both: false, iterations: 0 }
+        Self { rate: 240.0, choice: None, both: false, iterations: 0, hulls: false }
     }
 }
 

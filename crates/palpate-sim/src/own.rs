@@ -20,6 +20,9 @@ impl Own {
         let mut ids = Vec::new();
         for (index, b) in scene.bodies.iter().enumerate() {
             let refuse = |reason: String| SimError::Body { index, name: b.name.clone(), reason };
+            if options.hulls {
+                return Err(refuse("the engine own has no hulls".into()));
+            }
             if b.restitution != 0.0 {
                 return Err(refuse("the engine own does not bounce: restitution must be 0".into()));
             }

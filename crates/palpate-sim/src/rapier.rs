@@ -70,6 +70,11 @@ impl Rapier {
             let refuse =
                 |reason: &str| SimError::Body { index, name: b.name.clone(), reason: reason.to_owned() };
             let (shape, inside): (SharedShape, Pose) = match &b.collider {
+                Collider::Shape(shape) if options.hulls => {
+                    let points: Vec<Vector> = shape.mesh().positions().iter().map(|p| p.as_vec3()).collect();
+                    let hull = SharedShape::convex_hull(&points).ok_or_else(|| refuse("it has no hull"))?;
+                    (hull, Pose::IDENTITY)
+                }
                 Collider::Shape(shape) => {
                     (PalpateShape::new(shape.clone()).with_options(contact).into(), Pose::IDENTITY)
                 }

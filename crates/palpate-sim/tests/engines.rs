@@ -110,3 +110,35 @@ fn bad_scenes_are_refused() {
     let error = start(Engine::Own, &bounces, &Options::default()).err().unwrap().to_string();
     assert!(error.contains("does not bounce"), "{error}");
 }
+
+/// A cube is its own hull: the engines' own shapes rest where ours do, and turn freely as ours do.
+#[test]
+fn hulls_of_the_engines_take_the_place_of_ours() {
+    let mut resting = Scene::default();
+    resting.add(floor());
+    resting.add(Body::new("cube", cube(), Motion::Mass(1.0), Pose::from_translation(DVec3::Z * 0.06)));
+    let mut free = Scene { gravity: DVec3::ZERO, ..Scene::default() };
+    let angular = DVec3::new(3.0, 1.0, 2.0);
+    let long = shape(samples::cuboid(DVec3::new(0.1, 0.2, 0.3)), 20.0);
+    free.add(Body { angular, ..Body::new("box", long, Motion::Mass(1.0), Pose::IDENTITY) });
+    for engine in engines() {
+        let options = Options { hulls: true, ..Options::default() };
+        if engine == Engine::Own {
+            assert!(matches!(start(engine, &resting, &options), Err(SimError::Body { .. })));
+            continue;
+        }
+        let mut sim = start(engine, &resting, &options).unwrap();
+        for _ in 0..240 {
+            sim.step().unwrap();
+        }
+        let z = sim.state(1).pose.translation.z;
+        assert!((z - 0.05).abs() < 2e-3, "{engine:?}: {z}");
+        let [mut own, mut ours] = [options, Options::default()].map(|o| start(engine, &free, &o).unwrap());
+        for _ in 0..240 {
+            own.step().unwrap();
+            ours.step().unwrap();
+        }
+        let (a, b) = (own.state(0).angular, ours.state(0).angular);
+        assert!(a.distance(b) < 1e-3 && a.distance(angular) > 0.1, "{engine:?}: {a} and {b}");
+    }
+}

@@ -149,6 +149,7 @@ pub fn run(options: &Options) -> Result<Report> {
         origin,
         notes,
         pictures,
+        images: Vec::new(),
     })
 }
 

@@ -135,6 +135,7 @@ pub fn run(options: &Options) -> Result<Report> {
         origin,
         notes,
         pictures,
+        images: Vec::new(),
     })
 }
 

@@ -31,7 +31,9 @@ pub struct Options {
     /// Print one JSON object instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Folder with bunny.obj, dragon.ply, nut-m16-loose.obj and bolt-m16-loose.obj (default: the environment variable PALPATE_MODELS)
+    /// Folder with bunny.obj, dragon.ply, nut-m16-loose.obj and bolt-m16-loose.obj; for engines also hole-round-8mm.obj,
+    /// peg-round-8mm-tight.obj, hole-rect-8mm.obj, peg-rect-8mm-tight.obj, gear-base-loose.obj and gear-small.obj (default: the
+    /// environment variable PALPATE_MODELS)
     #[arg(long)]
     pub models: Option<PathBuf>,
     /// Only the bunny, small grids and a fifth of the poses

@@ -30,6 +30,9 @@ pub struct Report {
     /// Pictures to keep beside the tables.
     #[serde(skip)]
     pub pictures: Vec<Picture>,
+    /// Other files to keep there: name and bytes.
+    #[serde(skip)]
+    pub images: Vec<(String, Vec<u8>)>,
 }
 
 /// One comparison. The first eight keys are fixed; more may be added.
@@ -264,10 +267,19 @@ fn csv(report: &Report) -> String {
         cells.extend([whole(row.peak_rss_ours), whole(row.peak_rss_theirs)]);
         cells.extend([whole(row.count_ours), whole(row.count_theirs)]);
         cells.push(row.note.clone().unwrap_or_default().replace(',', ";").replace('"', "'"));
-        out += &cells.join(",");
+        out += &cells.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",");
         out.push('\n');
     }
     out
+}
+
+/// A cell that a comma, a quote or a line's end would break, in quotes.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
 }
 
 /// Keeps the report as NAME.csv, NAME.json and its pictures; the folder they are in.
@@ -283,6 +295,9 @@ pub fn save(report: &Report, folder: Option<&Path>) -> Result<PathBuf> {
         std::fs::write(folder.join(format!("{}.json", report.bench)), json(report)?)?;
         for Picture { name, svg } in &report.pictures {
             std::fs::write(folder.join(name), svg)?;
+        }
+        for (name, bytes) in &report.images {
+            std::fs::write(folder.join(name), bytes)?;
         }
         Ok(())
     };
@@ -310,6 +325,13 @@ mod tests {
         assert_eq!(row("1/s", Some(8.0), Some(4.0)).ratio, Some(2.0));
         assert_eq!(row("s", Some(0.5), None).ratio, None);
         assert_eq!(row("s", Some(0.0), Some(1.0)).ratio, None);
+    }
+
+    #[test]
+    fn a_comma_in_a_name_does_not_make_a_cell() {
+        assert_eq!(quoted("bunny, bullet"), "\"bunny, bullet\"");
+        assert_eq!(quoted("a \"b\""), "\"a \"\"b\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
     }
 
     #[test]

@@ -9,6 +9,7 @@ const EXAMPLES: &str = "Examples:
   palpate bench --list
   palpate bench generation
   palpate bench contact
+  palpate bench engines --only drop --models FOLDER
   palpate bench generation --json
 
 Benches compare with other programs, so they live in a program of their own, palpate-lab, beside this one:

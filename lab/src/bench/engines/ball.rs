@@ -1,158 +1,168 @@
-//! The bouncing ball (2014 paper, Figure 6 and Table 1) and stacks of balls.
+//! The bouncing ball (2014 paper, Figure 6 and Table 1), in Bullet and in Rapier: the engine's own ball and ours.
 
 use super::{Found, Lab, line, number, row};
 use crate::bench::svg::{self, Labels, Picture};
 use crate::bench::table::Row;
-use crate::scenes;
 use anyhow::Result;
-use glam::DVec3;
-use palpate::mesh::{Mesh, RepairParams, samples};
-use palpate::{Pose, Shape};
-use palpate_sim::{Body, Motion, Options, Scene, start};
+use palpate_sim::Engine;
 
 /// Restitutions, and what the paper has for VPS low and high, and for Bullet [mm].
 const PAPER: [(f64, f64, f64, f64); 3] =
     [(0.1, 6.8, 3.5, 42.5), (0.5, 9.5, 4.0, 42.5), (0.9, 20.1, 19.2, 42.5)];
 /// Spacing of the coarse ball, about the paper's 275 points, and of the fine one, about 25,880 [m].
-const SPACINGS: [(&str, f64); 2] = [("coarse", 0.105), ("fine", 0.0095)];
+pub(super) const SPACINGS: [(&str, f64); 2] = [("coarse", 0.105), ("fine", 0.0095)];
+/// Edge of the voxels of both [m].
+pub(super) const VOXEL: f64 = 0.01;
+/// Of every ball [m].
+pub(super) const RADIUS: f64 = 0.5;
+/// Of every run [Hz].
+pub(super) const RATE: f64 = 200.0;
 
-/// Bullet with its own sphere and with ours, at a true 200 Hz.
-pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
+/// A ball and the heights it falls from.
+pub(super) struct Case {
+    pub(super) restitution: f64,
+    /// Of our points [m]; none: the engine's own ball.
+    pub(super) spacing: Option<f64>,
+    /// First and last height of the lowest point [m], and how many there are.
+    pub(super) heights: (f64, f64, usize),
+    /// Whether the course of the first fall is wanted.
+    pub(super) trace: bool,
+}
+
+impl Case {
+    /// Every height, evenly spaced.
+    pub(super) fn each(&self) -> impl Iterator<Item = f64> {
+        let (from, to, count) = self.heights;
+        (0..count)
+            .map(move |n| if count < 2 { from } else { from + (to - from) * n as f64 / (count - 1) as f64 })
+    }
+}
+
+/// What falls from all heights gave [m].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bounces {
+    pub(super) points: usize,
+    /// Deepest penetration of the points, or of the engine's own ball.
+    pub(super) worst: f64,
+    pub(super) mean: f64,
+    /// How far the first rebound is from restitution² of the height.
+    pub(super) apex_worst: f64,
+    pub(super) apex_mean: f64,
+    /// Time [s] and height of the centre.
+    pub(super) trace: Vec<(f64, f64)>,
+}
+
+/// In Bullet, at a true 200 Hz.
+pub(super) fn bullet(lab: &Lab<'_>) -> Result<Found> {
+    report(lab, Engine::Bullet, &mut |case| {
+        let (e, spacing) = (case.restitution.to_string(), case.spacing.map(|s| s.to_string()));
+        let (voxel, rate) = (VOXEL.to_string(), RATE.to_string());
+        let mut words = vec!["ball", "--rate", &rate, "--ground", "plane", "--restitution", &e];
+        match &spacing {
+            Some(spacing) => words.extend(["--shape", "mixed", "--voxel", &voxel, "--spacing", spacing]),
+            None => words.extend(["--shape", "sphere"]),
+        }
+        let (from, to, count) = case.heights;
+        let (from, to, count) = (from.to_string(), to.to_string(), count.to_string());
+        words.extend(["--from", &from, "--to", &to, "--count", &count]);
+        if case.trace {
+            words.extend(["--trace", "1"]);
+        }
+        let lines = lab.bullet(&words)?;
+        let last = lines.last().unwrap_or(&serde_json::Value::Null);
+        let course = lines.iter().filter_map(|l| Some((l["step"].as_f64()?, l["bottom"].as_f64()?)));
+        Ok(Bounces {
+            points: number(last, "points")? as usize,
+            worst: number(last, "penetration_worst")?,
+            mean: number(last, "penetration_mean")?,
+            apex_worst: number(last, "apex_error_worst")?,
+            apex_mean: number(last, "apex_error_mean")?,
+            trace: course.map(|(step, bottom)| (step / RATE, bottom + RADIUS)).collect(),
+        })
+    })
+}
+
+/// Table 1 and Figure 6 of one engine.
+pub(super) fn report(
+    lab: &Lab<'_>,
+    engine: Engine,
+    measure: &mut dyn FnMut(&Case) -> Result<Bounces>,
+) -> Result<Found> {
     let mut found = Found::default();
     let mut lines = Vec::new();
-    let count = if lab.options.quick { "11" } else { "101" };
+    let count = if lab.options.quick { 11 } else { 101 };
     let mut table = vec![
         [
-            "restitution",
-            "shape",
-            "points",
-            "at 1.000 m [mm]",
-            "worst of 101 [mm]",
-            "mean [mm]",
-            "apex error worst [mm]",
-            "apex error mean [mm]",
-            "paper [mm]",
+            "restitution".to_owned(),
+            "shape".into(),
+            "points".into(),
+            "at 1.000 m [mm]".into(),
+            format!("worst of {count} [mm]"),
+            "mean [mm]".into(),
+            "apex error worst [mm]".into(),
+            "apex error mean [mm]".into(),
+            "paper [mm]".into(),
         ]
-        .map(String::from)
         .to_vec(),
     ];
+    let mm = |v: f64| format!("{:.3}", v * 1e3);
     for (k, (e, low, high, theirs)) in PAPER.into_iter().enumerate() {
-        let e_text = e.to_string();
-        let mut peer: Option<(f64, f64)> = None;
+        let mut peer: Option<Bounces> = None;
         for (shape, spacing, paper) in [
-            ("sphere", None, theirs),
-            ("coarse", Some(SPACINGS[0].1), low),
-            ("fine", Some(SPACINGS[1].1), high),
+            ("own ball", None, theirs),
+            (SPACINGS[0].0, Some(SPACINGS[0].1), low),
+            (SPACINGS[1].0, Some(SPACINGS[1].1), high),
         ] {
-            let spacing_text = spacing.map(|s: f64| s.to_string()).unwrap_or_default();
-            let mut words = vec!["ball", "--rate", "200", "--ground", "plane", "--restitution", &e_text];
-            words.extend(["--shape", if spacing.is_some() { "mixed" } else { "sphere" }]);
-            if spacing.is_some() {
-                words.extend(["--voxel", "0.01", "--spacing", &spacing_text]);
-            }
-            let once = [&words[..], &["--from", "1", "--to", "1", "--count", "1"]].concat();
-            let one = number(&lab.bullet_last(&once)?, "penetration_worst")?;
-            let sweep = lab
-                .bullet_last(&[&words[..], &["--from", "0.95", "--to", "1.05", "--count", count]].concat())?;
-            let (worst, apex) = (number(&sweep, "penetration_worst")?, number(&sweep, "apex_error_worst")?);
-            let (mean, apex_mean) = (number(&sweep, "penetration_mean")?, number(&sweep, "apex_error_mean")?);
-            let points = number(&sweep, "points")?;
+            let case = |heights, trace| Case { restitution: e, spacing, heights, trace };
+            let one = measure(&case((1.0, 1.0, 1), k == 1))?;
+            let all = measure(&case((0.95, 1.05, count), false))?;
             if k == 1 {
-                let traced = lab.bullet(&[&once[..], &["--trace", "1"]].concat())?;
-                let heights = traced
-                    .iter()
-                    .filter_map(|l| Some((l["step"].as_f64()? / 200.0, l["bottom"].as_f64()? + 0.5)));
-                lines.push(line(
-                    format!("{shape}, restitution {e}"),
-                    lines.len(),
-                    spacing.is_none(),
-                    heights.collect(),
-                ));
+                let name = format!("{shape}, restitution {e}");
+                lines.push(line(name, lines.len(), spacing.is_none(), one.trace));
             }
-            let mm = |v: f64| format!("{:.3}", v * 1e3);
-            table.push(vec![
-                e_text.clone(),
-                shape.to_owned(),
-                format!("{points}"),
-                mm(one),
-                mm(worst),
-                mm(mean),
-                mm(apex),
-                mm(apex_mean),
-                format!("{paper}"),
-            ]);
-            match (spacing, peer) {
-                (None, _) => peer = Some((worst, apex_mean)),
-                (Some(_), Some((theirs_worst, theirs_apex))) => {
-                    let case = format!("ball {shape}, restitution {e}");
-                    let at_one = format!("at 1.000 m {} mm, paper {paper} mm; {points} points", mm(one));
-                    let peer = |r: Row, theirs: f64| {
-                        Row { peer: Some("bullet".into()), theirs: Some(theirs), ..r }.finish()
-                    };
-                    found.rows.push(peer(row(&case, "penetration worst", "m", worst, at_one), theirs_worst));
-                    found.rows.push(peer(row(&case, "apex error mean", "m", apex_mean, ""), theirs_apex));
-                }
-                _ => {}
-            }
+            let mut cells = vec![e.to_string(), shape.to_owned(), all.points.to_string()];
+            cells.extend([one.worst, all.worst, all.mean, all.apex_worst, all.apex_mean].map(mm));
+            cells.push(paper.to_string());
+            table.push(cells);
+            let Some(peer) = &peer else {
+                peer = Some(all);
+                continue;
+            };
+            let name = format!("ball {shape}, restitution {e}, {}", engine.name());
+            let note = format!("at 1.000 m {} mm, paper {paper} mm; {} points", mm(one.worst), all.points);
+            let beside = |r: Row, theirs: f64| {
+                Row { peer: Some(engine.name().into()), theirs: Some(theirs), ..r }.finish()
+            };
+            found.rows.push(beside(row(&name, "penetration worst", "m", all.worst, note), peer.worst));
+            found.rows.push(beside(row(&name, "apex error mean", "m", all.apex_mean, ""), peer.apex_mean));
         }
     }
-    let svg = svg::table("Bouncing ball at 200 Hz (2014 paper, Table 1), Bullet", &table);
-    found.pictures.push(Picture { name: "engines-ball-table1.svg".into(), svg });
+    let (name, engine) = (engine.name(), engine.name());
+    let title = format!("Bouncing ball at 200 Hz (2014 paper, Table 1), {engine}");
+    found
+        .pictures
+        .push(Picture { name: format!("engines-ball-table1-{name}.svg"), svg: svg::table(&title, &table) });
     let labels = Labels {
-        title: "Height of the ball's centre (2014 paper, Figure 6), Bullet at 200 Hz".into(),
+        title: format!("Height of the ball's centre (2014 paper, Figure 6), {engine} at 200 Hz"),
         x: "time [s]".into(),
         y: "height [m]".into(),
         marks: Vec::new(),
     };
-    found.pictures.push(Picture { name: "engines-ball-figure6.svg".into(), svg: svg::plot(&labels, &lines) });
+    found
+        .pictures
+        .push(Picture { name: format!("engines-ball-figure6-{name}.svg"), svg: svg::plot(&labels, &lines) });
     Ok(found)
 }
 
-/// A ball of radius 0.5 m.
-fn ball(spacing: f64) -> Result<Shape> {
-    let mesh = Mesh::new(samples::sphere(0.5, 6), &RepairParams::default())?;
-    scenes::build(mesh, spacing)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Five balls on each other, without sleep: how long the stack stands in each engine.
-pub(super) fn stack(lab: &Lab<'_>) -> Result<Found> {
-    const BALLS: usize = 5;
-    let mut found = Found::default();
-    let seconds = if lab.options.quick { 5.0 } else { 30.0 };
-    for (name, spacing) in SPACINGS {
-        let shape = ball(spacing)?;
-        let mut scene = Scene::default();
-        scene.add(scenes::floor(0.0)?);
-        for i in 0..BALLS {
-            let pose = Pose::from_translation(DVec3::Z * (0.5 + i as f64));
-            scene.add(Body::new(format!("ball {i}"), shape.clone(), Motion::Mass(1.0), pose));
-        }
-        for engine in lab.engines() {
-            let options = Options { rate: 200.0, ..Options::default() };
-            let mut sim = start(engine, &scene, &options)?;
-            let steps = (seconds * options.rate) as usize;
-            let (mut fell, mut spent) = (None, 0.0);
-            for step in 1..=steps {
-                spent += sim.step()?.step_us;
-                if sim.state(BALLS).pose.translation.z < BALLS as f64 - 1.0 {
-                    fell = Some(step as f64 / options.rate);
-                    break;
-                }
-            }
-            let said = fell.map_or_else(|| "stands".to_owned(), |t| format!("falls after {t:.2} s"));
-            let note = format!("{} points each; {said} of {seconds} s", shape.tree().len());
-            let us = spent / fell.map_or(steps as f64, |t| t * options.rate);
-            found.rows.push(
-                row(
-                    format!("stack of {BALLS} {name} balls"),
-                    &format!("step, {}", engine.name()),
-                    "s",
-                    1e-6 * us,
-                    note,
-                )
-                .finish(),
-            );
-        }
+    #[test]
+    fn heights_go_from_the_first_to_the_last() {
+        let case = |heights| Case { restitution: 0.5, spacing: None, heights, trace: false };
+        assert_eq!(case((1.0, 2.0, 5)).each().collect::<Vec<_>>(), [1.0, 1.25, 1.5, 1.75, 2.0]);
+        assert_eq!(case((1.0, 2.0, 1)).each().collect::<Vec<_>>(), [1.0]);
+        assert_eq!(case((1.0, 2.0, 0)).each().count(), 0);
     }
-    Ok(found)
 }

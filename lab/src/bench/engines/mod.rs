@@ -1,13 +1,19 @@
 //! `bench engines`: palpate's contacts in physics engines, and the experiments of the 2014 paper.
 //!
 //! Bullet runs in `palpate-bullet`, with its own shapes and with ours in the same process; Rapier and palpate's own world run here.
-//! Parts, for `--only`: ball, stack, drop, low rate, segments, nut, peg, gear, rest, overlap, dragons, bin.
+//! Parts, for `--only`: ball, stack, drop, low rate, segments, nut, peg, gear, rest, overlap, dragons, bin; with `ball rapier` and the
+//! like only one engine.
 
 mod ball;
+mod ball_rapier;
 mod drop;
+mod drop_rapier;
 mod heap;
 mod parts;
+mod rapier;
 mod segments;
+mod segments_picture;
+mod stack;
 
 pub use segments::work as segments_work;
 
@@ -31,6 +37,8 @@ const COLOURS: [&str; 6] = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910
 pub(crate) struct Found {
     pub(crate) rows: Vec<Row>,
     pub(crate) pictures: Vec<Picture>,
+    /// Files that are no text: name and bytes.
+    pub(crate) images: Vec<(String, Vec<u8>)>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -123,10 +131,12 @@ pub(crate) fn row(
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 14] = [
-    ("ball", ball::run),
-    ("stack", ball::stack),
-    ("drop", drop::run),
+const PARTS: [(&str, Part); 16] = [
+    ("ball bullet", ball::bullet),
+    ("ball rapier", ball_rapier::run),
+    ("stack", stack::run),
+    ("drop bullet", drop::bullet),
+    ("drop rapier", drop_rapier::run),
     ("low rate", drop::low_rate),
     ("segments", segments::run),
     ("nut", parts::nut),
@@ -161,6 +171,7 @@ pub fn run(options: &Options) -> Result<Report> {
             Ok(found) => {
                 all.rows.extend(found.rows);
                 all.pictures.extend(found.pictures);
+                all.images.extend(found.images);
                 all.notes.extend(found.notes);
             }
             Err(error) => all.notes.push(format!("{name} did not run: {error:#}")),
@@ -178,5 +189,6 @@ pub fn run(options: &Options) -> Result<Report> {
         origin,
         notes: all.notes,
         pictures: all.pictures,
+        images: all.images,
     })
 }
