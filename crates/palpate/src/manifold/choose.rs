@@ -5,6 +5,7 @@
 //! does not change with every step.
 
 use super::POINTS;
+use crate::contact::{Contact, Contacts};
 use crate::tree::Tree;
 use glam::{DVec3, Vec3};
 
@@ -27,6 +28,9 @@ const HOLD: f32 = 0.1;
 const ALIKE: f32 = 0.85;
 /// Surfaces that touch face each other; below this they are back to back, and one went through the other [1].
 const BACK: f32 = -0.3;
+
+/// Set in the ids of A's points.
+pub(super) const OF_A: u32 = 1 << 31;
 
 /// A contact that may be chosen.
 #[derive(Clone, Copy, Debug)]
@@ -70,47 +74,63 @@ impl Chooser {
         self.candidates.clear();
     }
 
-    /// Adds candidates in the order of their ids, less `flag`; with a tree, only one of each patch of it where there are many.
-    pub(super) fn add(&mut self, found: impl Iterator<Item = Candidate>, tree: Option<&Tree>, flag: u32) {
-        let from = self.candidates.len();
-        self.candidates.extend(found);
-        let Some(tree) = tree.filter(|_| self.candidates.len() - from > MANY) else { return };
-        let Some(level) = tree.levels.iter().rfind(|l| l.len() <= PATCHES) else { return };
-        // Of points that are about as deep the outermost one is kept: corners hold a body, not its middle.
-        let found = &self.candidates[from..];
-        let middle = found.iter().map(|c| c.point).sum::<Vec3>() / found.len() as f32;
-        let tie = self.tie;
-        let better = |c: &Candidate, b: &Candidate| {
-            let deeper = b.distance - c.distance;
-            let outer = c.point.distance_squared(middle) > b.point.distance_squared(middle);
-            deeper > tie || (deeper >= -tie && outer)
+    /// Adds contacts as candidates, those up to a distance; with a tree, only one of each patch of it where there are many.
+    pub(super) fn add(&mut self, found: &Contacts, limit: f64, tree: Option<&Tree>) {
+        let near = |c: &&Contact| f64::from(c.distance) <= limit;
+        if self.candidates.is_empty() {
+            self.origin = found.origin;
+        }
+        let shift = (found.origin - self.origin).as_vec3();
+        let (side, flag) = if found.swapped { (1.0, OF_A) } else { (-1.0, 0) };
+        let candidate = |c: &Contact| Candidate {
+            point: Vec3::from_array(c.point) + shift,
+            distance: c.distance,
+            normal: c.normal(),
+            facing: side * c.normal().dot(Vec3::from_array(c.shell_normal)),
+            id: c.id | flag,
         };
+        let (mut middle, mut count) = (Vec3::ZERO, 0);
+        for c in found.list.iter().filter(near) {
+            (middle, count) = (middle + Vec3::from_array(c.point), count + 1);
+        }
+        let level = tree.filter(|_| count > MANY).and_then(|t| t.levels.iter().rfind(|l| l.len() <= PATCHES));
+        let Some(level) = level else {
+            self.candidates.extend(found.list.iter().filter(near).map(candidate));
+            return;
+        };
+        // Of points that are about as deep the outermost one is kept: corners hold a body, not its middle.
+        middle /= count as f32;
+        let outside = |c: &Contact| Vec3::from_array(c.point).distance_squared(middle);
         // Sorted by index, so nodes come one after another, and so do those that were chosen before.
-        let (mut kept, mut best, mut node, mut end, mut earlier) = (from, from, 0, 0, 0);
-        for i in from..self.candidates.len() {
-            let c = self.candidates[i];
-            let id = c.id & !flag;
-            while self.before.get(earlier).is_some_and(|b| *b < c.id) {
+        let first = self.before.partition_point(|b| *b < flag);
+        let (mut best, mut far, mut node, mut end) = (None::<&Contact>, 0.0, 0, 0);
+        let (mut earlier, mut loyal_best) = (first, false);
+        for c in found.list.iter().filter(near) {
+            while self.before.get(earlier).is_some_and(|b| *b < c.id | flag) {
                 earlier += 1;
             }
-            let loyal = self.before.get(earlier) == Some(&c.id);
-            if id >= end {
-                node += level.points[node..].partition_point(|p| *p <= id).saturating_sub(1);
+            let loyal = self.before.get(earlier) == Some(&(c.id | flag));
+            let within = best.filter(|_| c.id < end);
+            let beaten = within.is_none_or(|b| {
+                let deeper = b.distance - c.distance;
+                deeper > self.tie || (deeper >= -self.tie && outside(c) > far)
+            });
+            // What was chosen before stays, beside a better one; and the best of a node when the next begins.
+            let left = if beaten {
+                best.filter(|_| within.is_none() || loyal_best)
+            } else {
+                Some(c).filter(|_| loyal)
+            };
+            self.candidates.extend(left.map(candidate));
+            if within.is_none() {
+                node += level.points[node..].partition_point(|p| *p <= c.id).saturating_sub(1);
                 end = level.points.get(node + 1).copied().unwrap_or(u32::MAX);
-                (best, kept) = (kept, kept + 1);
-                self.candidates[best] = c;
-            } else if better(&c, &self.candidates[best]) {
-                let other = core::mem::replace(&mut self.candidates[best], c);
-                if self.before.binary_search(&other.id).is_ok() {
-                    self.candidates[kept] = other;
-                    kept += 1;
-                }
-            } else if loyal {
-                self.candidates[kept] = c;
-                kept += 1;
+            }
+            if beaten {
+                (best, far, loyal_best) = (Some(c), outside(c), loyal);
             }
         }
-        self.candidates.truncate(kept);
+        self.candidates.extend(best.map(candidate));
     }
 
     /// Leaves out those that are back to back, unless all are.

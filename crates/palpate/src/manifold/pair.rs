@@ -1,6 +1,6 @@
 //! The contacts of a pair, step after step, as manifolds.
 
-use super::choose::{Candidate, Chooser, LEVEL};
+use super::choose::{Candidate, Chooser, LEVEL, OF_A};
 use super::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, Manifolds, POINTS, SPREAD};
 use crate::contact::Contacts;
 use crate::math::Pose;
@@ -12,11 +12,11 @@ use glam::{DVec3, Vec3};
 
 /// Directions that are one: cosine of about half a degree [1].
 const FLAT: f32 = 0.99996;
-/// How far contacts are looked for before the nearest is known, beyond where it was in the last update [spreads]. Larger: more
-/// contacts to leave out. Smaller: the nearest has to be looked for more often.
-const AHEAD: f64 = 1.2;
-/// Set in the ids of A's points.
-const OF_A: u32 = 1 << 31;
+/// How far contacts are looked for before the nearest is known, beyond where those that count were in the last update: this many times
+/// as far as the nearest moved in it [1], at least and at most [spreads]. Larger: more contacts to leave out. Smaller: more searches
+/// have to be made again.
+const AHEAD: f64 = 1.5;
+const AHEAD_WITHIN: [f64; 2] = [0.03, 0.5];
 
 /// The memory of one pair of colliders: keep it while they are near each other. Updates after the first few do not allocate.
 #[derive(Debug, Default)]
@@ -25,8 +25,10 @@ pub struct Pair {
     chooser: Chooser,
     points: Vec<ManifoldPoint>,
     manifolds: Vec<Manifold>,
-    /// Distance of the nearest candidate of the last update [m].
+    /// Distance of the nearest candidate of the last update, 0 inside [m].
     nearest: Option<f64>,
+    /// How far that was from the one before [m].
+    moved: f64,
 }
 
 /// What a search for candidates came to.
@@ -106,7 +108,9 @@ impl Pair {
             (Collider::Solid(_), Collider::Solid(_)) => (Search::default(), None),
         };
         let candidates = self.chooser.candidates.len();
-        self.nearest = self.chooser.candidates.iter().map(|c| f64::from(c.distance)).reduce(f64::min);
+        let nearest = self.chooser.candidates.iter().map(|c| f64::from(c.distance).max(0.0)).reduce(f64::min);
+        self.moved = nearest.zip(self.nearest).map_or(f64::INFINITY, |(now, before)| (now - before).abs());
+        self.nearest = nearest;
         let (points, manifolds, origin) = (&mut self.points, &mut self.manifolds, self.chooser.origin);
         let b_from_a = a_from_b.inverse();
         let split = if params.one_normal { POINTS } else { 1 };
@@ -168,22 +172,28 @@ impl Pair {
             let extent = extent(shape, params);
             let roles = if swapped { Roles::PointsOfA } else { Roles::PointsOfB };
             // As near as before, and then some: where that holds, the nearest point need not be looked for first.
-            let guess = self.nearest.map(|d| (d.max(0.0) + AHEAD * extent.spread).min(extent.margin));
-            let (mut found, mut complete) = (false, true);
-            if let Some(margin) = guess {
-                complete = self.ask(a, b, a_from_b, &QueryParams { margin, roles }, params.budget, &mut stop);
+            let [least, most] = AHEAD_WITHIN.map(|k| k * extent.spread);
+            let ahead = extent.spread + (AHEAD * self.moved).clamp(least, most);
+            let (mut searched, mut nearest, mut complete) = (f64::NEG_INFINITY, None, true);
+            if let Some(d) = self.nearest {
+                searched = (d + ahead).min(extent.margin);
+                let asked = QueryParams { margin: searched, roles };
+                complete = self.ask(a, b, a_from_b, &asked, params.budget, &mut stop);
                 search.non_finite |= self.query.stats().non_finite;
-                let nearest = self.query.last().deepest().map(|c| f64::from(c.distance).max(0.0));
-                found = margin >= extent.margin || nearest.is_some_and(|d| d + extent.spread <= margin);
+                nearest = self.query.last().deepest().map(|c| c.distance);
             }
-            if !found {
+            if nearest.is_none() && searched < extent.margin {
                 let side = Side::new(a, b, a_from_b, swapped);
-                let below = (extent.margin as f32).next_up();
-                let nearest = self.query.least(&side, below, 0.0);
+                nearest = self.query.least(&side, (extent.margin as f32).next_up(), 0.0).map(|(_, d)| d);
                 search.non_finite |= self.query.stats().non_finite;
-                let Some((_, d)) = nearest else { continue };
-                let margin = (f64::from(d.max(0.0)) + extent.spread).min(extent.margin);
-                complete = self.ask(a, b, a_from_b, &QueryParams { margin, roles }, params.budget, &mut stop);
+                if nearest.is_none() {
+                    continue;
+                }
+            }
+            let needed = nearest.map_or(0.0, |d| f64::from(d.max(0.0)) + extent.spread).min(extent.margin);
+            if searched < needed {
+                let asked = QueryParams { margin: needed, roles };
+                complete = self.ask(a, b, a_from_b, &asked, params.budget, &mut stop);
                 search.non_finite |= self.query.stats().non_finite;
             }
             search.cut_short |= !complete;
@@ -215,27 +225,14 @@ impl Pair {
     /// Adds what the query found to the candidates.
     fn take(&mut self, tree: &Tree, params: &ManifoldParams) {
         let found = self.query.last();
-        let flag = if found.swapped { OF_A } else { 0 };
-        let side = if found.swapped { 1.0 } else { -1.0 };
-        if self.chooser.candidates.is_empty() {
-            self.chooser.origin = found.origin;
-        }
-        let shift = (found.origin - self.chooser.origin).as_vec3();
         let nearest = found.list.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
         let spread = spread(tree, params);
         self.chooser.spread = spread as f32;
         // A wide spread, for fast bodies, does not make their nearest point less important.
         self.chooser.tie = LEVEL * spread.min(usual_spread(tree)) as f32;
         let limit = f64::from(nearest.max(0.0)) + spread;
-        let near = found.list.iter().filter(|c| f64::from(c.distance) <= limit).map(|c| Candidate {
-            point: Vec3::from_array(c.point) + shift,
-            distance: c.distance,
-            normal: Vec3::from_array(c.normal),
-            facing: side * Vec3::from_array(c.normal).dot(Vec3::from_array(c.shell_normal)),
-            id: c.id | flag,
-        });
         let thin = !matches!(params.choice, Choice::Segmented(_));
-        self.chooser.add(near, thin.then_some(tree), flag);
+        self.chooser.add(found, limit, thin.then_some(tree));
     }
 }
 
