@@ -81,7 +81,7 @@ fn down<T: Sampled>(
 }
 
 /// Most that any point within `reach` of the tree's origin has moved between two frames of one field [m].
-fn moved(from: &Frame, to: &Frame, reach: f64) -> f64 {
+pub(super) fn moved(from: &Frame, to: &Frame, reach: f64) -> f64 {
     let shift = (to.point(DVec3::ZERO) - from.point(DVec3::ZERO)).length();
     let turn: f64 = (0..3)
         .flat_map(|i| (0..3).map(move |j| (i, j)))

@@ -1,13 +1,23 @@
 //! All points inside, or nearer than a margin: by the tree, and one by one.
 
 use super::reach::Reach;
-use super::walk::{Job, contacts as find_contacts, walk};
+use super::walk::{Job, Run, contacts as find_contacts, walk};
 use super::{Query, QueryParams, Side, Stats};
 use crate::contact::Contacts;
 use crate::math::Pose;
 use crate::shape::Shape;
 use crate::simd::LANES;
 use glam::{DVec3, Vec3};
+
+/// Where contacts are looked for.
+pub(super) enum Among<'a> {
+    /// All points, those of near nodes first.
+    Tree,
+    /// All points, one by one.
+    All,
+    /// These points: no others can be contacts.
+    Points(&'a [Run]),
+}
 
 impl Query {
     /// Every point of one shape that is inside the other, or at most `margin` outside, in the order of the points.
@@ -38,23 +48,32 @@ impl Query {
     ) -> (&Contacts, &Contacts) {
         let mut second = core::mem::take(&mut self.second);
         core::mem::swap(&mut self.contacts, &mut second);
-        self.find(a, b, a_from_b, params.margin, true, false);
+        self.find(a, b, a_from_b, params.margin, true, Among::Tree);
         let stats = self.stats;
         core::mem::swap(&mut self.contacts, &mut second);
         self.second = second;
-        self.find(a, b, a_from_b, params.margin, false, false);
+        self.find(a, b, a_from_b, params.margin, false, Among::Tree);
         self.stats.nodes += stats.nodes;
         self.stats.points += stats.points;
         (&self.contacts, &self.second)
     }
 
     fn ask(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, params: &QueryParams, plain: bool) -> &Contacts {
-        self.find(a, b, a_from_b, params.margin, params.roles.swapped(a, b), plain);
+        let among = if plain { Among::All } else { Among::Tree };
+        self.find(a, b, a_from_b, params.margin, params.roles.swapped(a, b), among);
         &self.contacts
     }
 
     /// Fills `contacts` with those of one side.
-    fn find(&mut self, a: &Shape, b: &Shape, a_from_b: &Pose, margin: f64, swapped: bool, plain: bool) {
+    pub(super) fn find(
+        &mut self,
+        a: &Shape,
+        b: &Shape,
+        a_from_b: &Pose,
+        margin: f64,
+        swapped: bool,
+        among: Among<'_>,
+    ) {
         let side = Side::new(a, b, a_from_b, swapped);
         let tree = side.tree;
         let mut contacts = core::mem::take(&mut self.contacts);
@@ -70,8 +89,15 @@ impl Query {
                 self.reserve(tree.len());
                 let reach = Reach::new(&side, &frame, margin);
                 self.runs.clear();
-                let start = if plain { tree.levels() } else { tree.start() };
-                self.runs.push([0, if plain { tree.len() as u32 } else { tree.nodes(start) as u32 }]);
+                let mut start = tree.levels();
+                match among {
+                    Among::Points(runs) => self.runs.extend_from_slice(runs),
+                    Among::All => self.runs.push([0, tree.len() as u32]),
+                    Among::Tree => {
+                        start = tree.start();
+                        self.runs.push([0, tree.nodes(start) as u32]);
+                    }
+                }
                 let mut job = Job {
                     tree,
                     reach,

@@ -3,6 +3,7 @@
 //! A is the first shape, B the second. One of them gives its field and the other its points; results do not say which unless
 //! asked.
 
+mod again;
 mod batch;
 mod budget;
 mod clear;
@@ -109,6 +110,8 @@ pub struct Query {
     /// What a walk within a budget found before its last level.
     coarse: Vec<Contact>,
     coherence: Coherence,
+    /// What was near a moment ago: B's points in A, and A's in B.
+    near: [again::Near; 2],
     /// Points a distance must be measured of.
     doubtful: Vec<u32>,
     /// What the search for the nearest point dropped.

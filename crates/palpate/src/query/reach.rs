@@ -2,7 +2,7 @@
 
 use super::Side;
 use super::frame::Frame;
-use crate::simd::Lanes;
+use crate::simd::{LANES, Lanes, Plain};
 
 /// Steepness of interpolated distances whose nodes are exact, rounded up: √3 [1].
 const GENTLE: f32 = 1.7321;
@@ -73,6 +73,13 @@ impl Reach {
     #[inline(always)]
     pub(crate) fn at(self, margin: f32) -> Self {
         Self { margin, ..self }
+    }
+
+    /// The limit of one ball.
+    pub(crate) fn limit_of(&self, radius: f32) -> f32 {
+        let mut limits = [0.0; LANES];
+        self.limit(Plain::splat(radius)).store(&mut limits);
+        limits[0]
     }
 
     #[inline(always)]
