@@ -83,6 +83,8 @@ pub struct Body {
     pub(super) state: BodyParams,
     /// What pushes it besides contacts and gravity; world frame, about the centre of mass.
     pub(super) push: Wrench,
+    /// Whether contacts pushed it in the last step.
+    pub(super) held: bool,
     /// In the shape's frame; a body that is not dynamic has its origin as centre, and infinite mass.
     pub(super) centre: DVec3,
     pub(super) mass: f64,
@@ -126,7 +128,18 @@ impl Body {
             return Err(WorldError::Empty);
         }
         let inner = inner(&collider);
-        Ok(Self { collider, state: params, push: Wrench::ZERO, centre, mass, inertia, size, radius, inner })
+        Ok(Self {
+            collider,
+            state: params,
+            push: Wrench::ZERO,
+            held: false,
+            centre,
+            mass,
+            inertia,
+            size,
+            radius,
+            inner,
+        })
     }
 
     /// What it is made of.

@@ -154,9 +154,9 @@ pub struct Touch<'a> {
     pub a: BodyId,
     /// The second.
     pub b: BodyId,
-    /// Where A would be at the end of the step without contacts, or on the way there: where contacts are sought.
+    /// Where A is likely to be at the end of the step, or on the way there: where contacts are sought.
     pub w_from_a: Pose,
-    /// In A's frame there, deeper than they are in the end. Those of the first direction and of the second, which is empty unless [`WorldParams::both`] and both are shapes; also such that are near only.
+    /// In A's frame there: of bodies that fall deeper than they are in the end. Those of the first direction and of the second, which is empty unless [`WorldParams::both`] and both are shapes; also such that are near only.
     pub contacts: [&'a Contacts; 2],
     /// On B, about its centre of mass, world axes, at the end of the step.
     pub wrench: Wrench,

@@ -2,8 +2,8 @@
 //!
 //! The law is that of [`force::penalty`](crate::force::penalty): pressure stiffness × depth along the field's gradient, friction by
 //! springs along the surface. It is taken at the end of the step, where motion and pressure suit each other. Contacts are found where
-//! bodies would be then without contacts, or as far on the way there as is safe; where they are really is told from the velocities,
-//! the surface around each contact taken as plane (the field's gradient frozen).
+//! bodies are likely to be then (those that contacts hold go on as before, others fall), or as far on the way there as is safe; where
+//! they are really is told from the velocities, the surface around each contact taken as plane (the field's gradient frozen).
 
 use super::WorldParams;
 use super::body::Body;
@@ -94,24 +94,34 @@ impl Pair {
         false
     }
 
-    /// Finds the contacts that a step of `h` seconds can bring about; `free` are the velocities without contacts.
-    pub(super) fn narrow(&mut self, [a, b]: [&Body; 2], free: [Six; 2], h: f64, params: &WorldParams) {
+    /// Finds the contacts that a step of `h` seconds can bring about; `aim` are the velocities bodies are likely to have, `free` those
+    /// without contacts.
+    pub(super) fn narrow(
+        &mut self,
+        [a, b]: [&Body; 2],
+        aim: [Six; 2],
+        free: [Six; 2],
+        h: f64,
+        params: &WorldParams,
+    ) {
         let law = Law::new(a, b, params);
-        let (way, fall) = (h * closing([a, b], free), params.pull() * h * h);
+        let way = h * closing([a, b], aim);
+        // As far as they may go beside that.
+        let fall = params.pull() * h * h + h * closing([a, b], difference(free, aim));
         // As far ahead as no point comes too deep for its normal to be right; farther, to where they can come from there.
         let ahead = (reach([a, b]) / way).min(1.0);
         let (lead, margin) = (h * ahead, way * (1.0 - 0.75 * ahead));
-        let (w_from_a, w_from_b) = (a.after(lead, free[0]), b.after(lead, free[1]));
+        let (w_from_a, w_from_b) = (a.after(lead, aim[0]), b.after(lead, aim[1]));
         let a_from_b = w_from_a.inverse() * w_from_b;
         let both = self.find([&a.collider, &b.collider], &a_from_b, margin + fall, params.both);
         let share = if both { 0.5 } else { 1.0 };
         // Forces act on both bodies at one place, which lags behind as the lighter one does: momentum is kept, and its arms are right.
         let heavy =
             if a.mass < b.mass { 1.0 - 1.0 / (1.0 + a.mass / b.mass) } else { 1.0 / (1.0 + b.mass / a.mass) };
-        let lag = (free[0][0] * (1.0 - heavy) + free[1][0] * heavy) * lead;
+        let lag = (aim[0][0] * (1.0 - heavy) + aim[1][0] * heavy) * lead;
         let (about, [i, j]) = (b.centre(), [self.key.0, self.key.1].map(|i| i as usize));
         self.link = Link { a: i, b: j, arm: about - a.centre(), block: Block::ZERO };
-        let motion = Link { a: 0, b: 1, ..self.link }.relative(&free);
+        let motion = Link { a: 0, b: 1, ..self.link }.relative(&aim);
         (self.w_from_a, self.friction) = (w_from_a, law.friction);
         (self.touching, self.deepest) = (0, 0.0);
         self.points.clear();
@@ -232,6 +242,11 @@ impl Law {
 /// How far one body may move against the other before its points are too deep in it for their normals [m].
 pub(super) fn reach([a, b]: [&Body; 2]) -> f64 {
     REACH * a.inner.min(b.inner)
+}
+
+/// What velocities differ by.
+fn difference(a: [Six; 2], b: [Six; 2]) -> [Six; 2] {
+    [0, 1].map(|i| [a[i][0] - b[i][0], a[i][1] - b[i][1]])
 }
 
 /// No point of one body comes nearer to the other faster than this, with these velocities [m/s].

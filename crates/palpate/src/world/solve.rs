@@ -85,6 +85,8 @@ pub(super) struct Solver {
     pub(super) per_mass: Vec<Block>,
     /// Velocity without contacts, and the one that is sought.
     pub(super) free: Vec<Six>,
+    /// The one bodies are taken to have where contacts are looked for.
+    pub(super) aim: Vec<Six>,
     pub(super) v: Vec<Six>,
     /// The solution, the right side, and what is left of it.
     pub(super) x: Vec<Six>,

@@ -112,6 +112,7 @@ impl World {
         solver.mass.clear();
         solver.per_mass.clear();
         solver.free.clear();
+        solver.aim.clear();
         solver.v.clear();
         for (_, body) in slots.iter() {
             let (mut mass, mut per_mass, mut v) = (Block::ZERO, Block::ZERO, [DVec3::ZERO; 2]);
@@ -134,13 +135,16 @@ impl World {
             }
             solver.mass.push(mass);
             solver.per_mass.push(per_mass);
+            // Where contacts held it in the last step they do so in this one, or nearly.
+            solver.aim.push(if body.as_ref().is_some_and(|b| b.held) { v } else { free });
             solver.free.push(free);
             solver.v.push(v);
         }
-        let free = &solver.free;
+        let (free, aim) = (&solver.free, &solver.aim);
         for_pairs(&mut self.pairs, |pair| {
             if let Some(near) = bodies(slots, pair.key) {
-                pair.narrow(near, [free[pair.key.0 as usize], free[pair.key.1 as usize]], h, &params);
+                let of = |v: &[Six]| [v[pair.key.0 as usize], v[pair.key.1 as usize]];
+                pair.narrow(near, of(aim), of(free), h, &params);
             }
         });
         report.contacts = self.pairs.iter().map(|p| p.touching).sum();
@@ -178,8 +182,8 @@ impl World {
         for (i, (_, body)) in slots.iter_mut().enumerate() {
             let Some(body) = body else { continue };
             let [linear, angular]: Six = solver.v[i];
-            let touched = solver.x[i][0] != DVec3::ZERO;
-            let way = if touched { linear } else { 0.5 * (linear + body.state.linear) } * h;
+            body.held = solver.x[i][0] != DVec3::ZERO;
+            let way = if body.held { linear } else { 0.5 * (linear + body.state.linear) } * h;
             (body.state.linear, body.state.angular) = (linear, angular);
             if body.state.kind != super::Kind::Static {
                 report.non_finite += usize::from(!body.advance(h, way));
