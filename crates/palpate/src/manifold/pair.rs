@@ -178,7 +178,7 @@ impl Pair {
             if let Some(d) = self.nearest {
                 searched = (d + ahead).min(extent.margin);
                 let asked = QueryParams { margin: searched, roles };
-                complete = self.ask(a, b, a_from_b, &asked, params.budget, extent.spread, &mut stop);
+                complete = self.ask(a, b, a_from_b, &asked, &extent, &mut stop);
                 search.non_finite |= self.query.stats().non_finite;
                 nearest = self.query.last().deepest().map(|c| c.distance);
             }
@@ -193,7 +193,7 @@ impl Pair {
             let needed = nearest.map_or(0.0, |d| f64::from(d.max(0.0)) + extent.spread).min(extent.margin);
             if searched < needed {
                 let asked = QueryParams { margin: needed, roles };
-                complete = self.ask(a, b, a_from_b, &asked, params.budget, extent.spread, &mut stop);
+                complete = self.ask(a, b, a_from_b, &asked, &extent, &mut stop);
                 search.non_finite |= self.query.stats().non_finite;
             }
             search.cut_short |= !complete;
@@ -209,15 +209,14 @@ impl Pair {
         b: &Shape,
         a_from_b: &Pose,
         asked: &QueryParams,
-        budget: usize,
-        spread: f64,
+        extent: &Extent,
         stop: &mut Stop<'_, '_>,
     ) -> bool {
-        match (stop, budget) {
+        match (stop, extent.budget) {
             (Some(stop), _) => self.query.budget(a, b, a_from_b, asked, Budget::Until(*stop)).1.complete,
-            (None, 0) => {
+            (None, usize::MAX) => {
                 let swapped = asked.roles.swapped(a, b);
-                self.query.contacts_again(a, b, a_from_b, asked.margin, spread, swapped);
+                self.query.contacts_again(a, b, a_from_b, asked.margin, extent.spread, swapped);
                 true
             }
             (None, n) => self.query.budget(a, b, a_from_b, asked, Budget::Points(n)).1.complete,

@@ -166,6 +166,7 @@ pub struct Touch<'a> {
 ///
 /// A step takes the current rayon pool for its pairs; its result does not depend on the number of threads.
 #[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "pairs are large, and change lists in every step")]
 pub struct World {
     params: WorldParams,
     slots: Vec<(u32, Option<Body>)>,

@@ -186,7 +186,8 @@ impl Solver {
             at = share;
             self.lacking(pairs, h);
             let left = along(self);
-            if turn == TURNS || !(left.abs() > OVERSHOT * first) || (left > 0.0 && turn == 0) {
+            let near_enough = left.is_nan() || left.abs() <= OVERSHOT * first;
+            if turn == TURNS || near_enough || (left > 0.0 && turn == 0) {
                 break;
             }
             *(if left > 0.0 { &mut near } else { &mut far }) = (share, left);
