@@ -231,7 +231,8 @@ impl Pair {
         self.chooser.spread = spread as f32;
         // A wide spread, for fast bodies, does not make their nearest point less important.
         self.chooser.tie = LEVEL * spread.min(usual_spread(tree)) as f32;
-        let limit = f64::from(nearest.max(0.0)) + spread;
+        // What was found may lie a little beyond the margin.
+        let limit = (f64::from(nearest.max(0.0)) + spread).min(f64::from(params.margin as f32));
         let thin = !matches!(params.choice, Choice::Segmented(_));
         self.chooser.add(found, limit, thin.then_some(tree));
     }

@@ -176,3 +176,28 @@ fn nothing_from_solids_and_bad_poses() {
         assert!(found.points.is_empty() && found.non_finite);
     }
 }
+
+/// A pair that remembers what was near finds what one without a memory does, also where the margin ends the search.
+#[test]
+fn what_was_does_not_change_what_is_found() {
+    let (a, b) = (Collider::from(shape("gear", 60.0)), Collider::from(shape("bumpy-sphere", 60.0)));
+    let mut pair = Pair::new();
+    let (mut seen, mut narrow) = (0, 0);
+    for i in 0..400 {
+        let t = f64::from(i);
+        let turn = glam::DQuat::from_rotation_y(1e-4 * t) * glam::DQuat::from_rotation_x(0.4 + 3e-5 * t);
+        // Down to touch and up again, slowly; a jump now and then.
+        let height = 0.0577 + 4e-6 * (t - 200.0).abs() + if i % 97 == 0 { 5e-4 } else { 0.0 };
+        let pose = Pose::new(turn, DVec3::new(0.004, 0.002, height));
+        let margin = [2e-3, 3e-4][(i / 50 % 2) as usize];
+        let params = ManifoldParams { margin, choice: Choice::Segmented(4), ..Default::default() };
+        let found = pair.update(&a, &b, &pose, &params);
+        let mut fresh = Pair::new();
+        let expected = fresh.update(&a, &b, &pose, &params);
+        assert_eq!(found.points, expected.points, "step {i}");
+        assert!(found.points.iter().all(|p| p.distance <= f64::from(margin as f32)));
+        let spread = found.points.iter().map(|p| p.distance).fold(0.0, f64::max);
+        (seen, narrow) = (seen + found.points.len(), narrow + usize::from(spread > 0.9 * margin));
+    }
+    assert!(seen > 400 && narrow > 50, "{seen} points, {narrow} times up to the margin");
+}
