@@ -18,9 +18,9 @@ use std::sync::{Arc, Weak};
 
 /// For how many steps like the last a search should hold [1]. Larger: more points are near enough to be tested in each. Smaller: more
 /// searches.
-const STEPS: f64 = 4.0;
+pub(super) const STEPS: f64 = 4.0;
 /// How much farther than asked a search looks, at least and at most; where more were needed, it looks no farther at all [spreads].
-const FARTHER: [f64; 2] = [0.1, 0.8];
+pub(super) const FARTHER: [f64; 2] = [0.1, 0.8];
 
 /// What was near, and when.
 #[derive(Debug, Default)]

@@ -25,6 +25,7 @@ mod refine;
 mod segment;
 mod shortest;
 pub(crate) mod solid;
+mod solid_again;
 mod sweep;
 pub(crate) mod trail;
 pub(crate) mod walk;
@@ -112,6 +113,8 @@ pub struct Query {
     coherence: Coherence,
     /// What was near a moment ago: B's points in A, and A's in B.
     near: [again::Near; 2],
+    /// The same of a shape's points and a solid.
+    near_solid: solid_again::NearSolid,
     /// Points a distance must be measured of.
     doubtful: Vec<u32>,
     /// What the search for the nearest point dropped.

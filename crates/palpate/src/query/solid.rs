@@ -36,7 +36,8 @@ impl Query {
     /// overestimated. Exactly the set that testing every point gives. Time grows with the number of points near the surface:
     /// about a microsecond for a first touch.
     pub fn solid(&mut self, a: &Analytic, b: &Shape, a_from_b: &Pose, margin: f64) -> &Contacts {
-        self.find_solid(a, b, a_from_b, Extent { margin, spread: f64::INFINITY, budget: usize::MAX });
+        let extent = Extent { margin, spread: f64::INFINITY, budget: usize::MAX };
+        self.find_solid(a, b, a_from_b, extent, None);
         &self.contacts
     }
 
@@ -46,8 +47,15 @@ impl Query {
         super::contacts::turn_back(&mut self.contacts, a, a_from_b);
     }
 
-    /// Fills `contacts` with those of `b`'s points in the solid `a`; says whether the budget was enough.
-    pub(crate) fn find_solid(&mut self, a: &Analytic, b: &Shape, a_from_b: &Pose, extent: Extent) -> bool {
+    /// Fills `contacts` with those of `b`'s points in the solid `a`, or of these of them; says whether the budget was enough.
+    pub(crate) fn find_solid(
+        &mut self,
+        a: &Analytic,
+        b: &Shape,
+        a_from_b: &Pose,
+        extent: Extent,
+        among: Option<&[Run]>,
+    ) -> bool {
         let tree = &*b.tree;
         let origin = a_from_b.point(tree.origin);
         self.contacts.list.clear();
@@ -72,10 +80,14 @@ impl Query {
             spread: extent.spread as f32,
         };
         job.runs.clear();
-        job.runs.push([0, tree.nodes(tree.start()) as u32]);
+        match among {
+            Some(points) => job.runs.extend_from_slice(points),
+            None => job.runs.push([0, tree.nodes(tree.start()) as u32]),
+        }
         let mut complete = true;
         let mut points = Points::of_tree(tree);
-        for level in tree.levels.iter().skip(tree.start()) {
+        let levels = if among.is_some() { &[][..] } else { &tree.levels[tree.start()..] };
+        for level in levels {
             let nodes: usize = count(job.runs);
             if stats.nodes > 0 && stats.nodes + nodes > extent.budget {
                 // As far as the budget went: the points that stand for these nodes.

@@ -4,6 +4,7 @@ use crate::field::source::random::Random;
 use crate::math::Pose;
 use crate::mesh::{Mesh, RepairParams, samples};
 use crate::query::Query;
+use crate::query::solid::Extent;
 use crate::shape::Shape;
 use glam::{DQuat, DVec3};
 
@@ -110,4 +111,49 @@ fn poses_that_are_not_finite_have_no_contacts() {
     }
     assert!(query.solid(&solid, &b, &Pose::IDENTITY, f64::NAN).list.is_empty() && query.stats().non_finite);
     assert!(!query.solid(&solid, &b, &Pose::IDENTITY, 0.0).list.is_empty() && !query.stats().non_finite);
+}
+
+/// Slow and fast steps, turns, stops and jumps: what a search a moment later finds within its extent is what a new one does.
+#[test]
+fn a_moment_later_the_same_points_are_found() {
+    let mut r = Random(11);
+    let b = shape("bumpy-sphere");
+    let size = b.aabb().extent().length();
+    let (mut held, mut anew, mut most) = (0, 0, 0);
+    for solid in solids(size, &mut r).into_iter().map(std::sync::Arc::new) {
+        let (mut query, mut fresh) = (Query::new(), Query::new());
+        // Where its surface touches, about.
+        let mut at = r.point(0.5 * size);
+        for _ in 0..20 {
+            let s = solid.sample(at);
+            at += s.gradient.normalize_or(DVec3::X) * (0.45 * size - s.distance);
+        }
+        let mut turn = r.rotation();
+        for i in 0..240 {
+            let speed = [0.0, 1e-6, 1e-5, 1e-4, 2e-2, 3e-5][i / 12 % 6];
+            turn = DQuat::from_scaled_axis(DVec3::new(0.3, 1.0, -0.4) * speed) * turn;
+            at += DVec3::new((0.1 * i as f64).sin(), (0.07 * i as f64).cos(), -0.2) * (speed * size);
+            let pose = Pose::new(turn, at);
+            let spread = 0.01 * size;
+            let extent =
+                Extent { margin: (0.005 + 0.05 * (i % 3) as f64) * size, spread, budget: usize::MAX };
+            assert!(query.solid_again(&solid, &b, &pose, extent));
+            if query.stats().nodes == 0 {
+                held += 1
+            } else {
+                anew += 1
+            }
+            assert!(fresh.find_solid(&solid, &b, &pose, extent, None));
+            let within = |q: &Query| {
+                let list = &q.last().list;
+                let nearest = list.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
+                let limit = (f64::from(nearest.max(0.0)) + spread).min(f64::from(extent.margin as f32));
+                list.iter().filter(|c| f64::from(c.distance) <= limit).copied().collect::<Vec<_>>()
+            };
+            let expected = within(&fresh);
+            assert_eq!(within(&query), expected, "step {i}");
+            most = most.max(expected.len());
+        }
+    }
+    assert!(held > 700 && anew > 500 && most > 100, "{held} held, {anew} anew, {most}");
 }
