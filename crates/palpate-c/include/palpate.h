@@ -585,6 +585,10 @@ typedef struct palp_manifold_params {
     int32_t both;    /* 1: both give points, where both can */
     int32_t one_normal; /* 1: points whose directions differ become manifolds of their own, for engines with one normal a manifold */
     int32_t tiers;      /* 1: each patch gives up to two manifolds: of points that hold a body now, then of others that may soon */
+    int32_t ahead;      /* 1: `next` is given */
+    int32_t reserved;
+    palp_pose next;     /* where B is about to be in A's frame, a step later, if nothing is in its way: points that get past an edge on
+                           that way are told the surface they come to, not the edge (a peg, the rim of its hole) */
 } palp_manifold_params;
 
 typedef struct palp_manifold_point {

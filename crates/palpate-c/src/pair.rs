@@ -55,6 +55,12 @@ pub struct ManifoldParamsValue {
     pub one_normal: i32,
     /// Patches are chosen from twice.
     pub tiers: i32,
+    /// Whether `next` is given.
+    pub ahead: i32,
+    /// 0
+    pub reserved: i32,
+    /// Where B is about to be in A's frame.
+    pub next: PoseValue,
 }
 
 impl ManifoldParamsValue {
@@ -83,6 +89,7 @@ impl ManifoldParamsValue {
             one_normal: flag(self.one_normal),
             tiers: flag(self.tiers),
             budget: usize::try_from(self.budget).unwrap_or(usize::MAX),
+            next: flag(self.ahead).then(|| self.next.pose()),
         })
     }
 }

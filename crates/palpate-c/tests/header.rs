@@ -131,8 +131,8 @@ fn layouts_are_those_of_the_header() {
     layout!("palp_solid", handle::SolidHandle, 8: id @ 0);
     layout!("palp_pair", handle::PairHandle, 8: id @ 0);
     layout!("palp_collider", pair::ColliderId, 8: id @ 0);
-    layout!("palp_manifold_params", pair::ManifoldParamsValue, 56: margin @ 0, spread @ 8, micros @ 16, budget @ 24,
-        choice @ 32, count @ 36, roles @ 40, both @ 44, one_normal @ 48, tiers @ 52);
+    layout!("palp_manifold_params", pair::ManifoldParamsValue, 120: margin @ 0, spread @ 8, micros @ 16, budget @ 24,
+        choice @ 32, count @ 36, roles @ 40, both @ 44, one_normal @ 48, tiers @ 52, ahead @ 56, reserved @ 60, next @ 64);
     layout!("palp_manifold_point", pair::ManifoldPointValue, 88: point_a @ 0, point_b @ 24, normal @ 48, distance @ 72,
         id @ 80, reserved @ 84);
     layout!("palp_manifold", pair::ManifoldValue, 40: normal @ 0, key @ 24, first @ 28, count @ 32, reserved @ 36);

@@ -127,6 +127,7 @@ fn with_solid(
         one_normal: false,
         tiers: false,
         budget: 0,
+        next: None,
     };
     let found = pair.update(a, b, a_from_b, &params);
     let nearest = found.points.iter().min_by(|x, y| x.distance.total_cmp(&y.distance))?;

@@ -43,6 +43,8 @@ struct Workspace {
     /// The shapes it was made for, by address.
     shapes: [usize; 2],
     parts: (Arc<[Part]>, Arc<[Part]>),
+    /// Where the second was in the last step, in the first's frame.
+    last: Option<palpate::Pose>,
     pairs: Vec<PartPair>,
     /// Of each manifold: its parts, 0 for points that hold and 1 for others, and its key.
     keys: Vec<[u32; 4]>,
@@ -68,6 +70,7 @@ impl WorkspaceData for Workspace {
         Box::new(Self {
             shapes: self.shapes,
             parts: self.parts.clone(),
+            last: self.last,
             pairs: Vec::new(),
             keys: self.keys.clone(),
             taken: Vec::new(),
@@ -212,6 +215,7 @@ where
                 let fresh = Workspace {
                     shapes,
                     parts,
+                    last: None,
                     pairs: Vec::new(),
                     keys: Vec::new(),
                     taken: Vec::new(),
@@ -226,6 +230,7 @@ where
             Before { manifolds: core::mem::take(manifolds), keys: core::mem::take(&mut space.keys) };
         let (parts1, parts2) = (space.parts.0.clone(), space.parts.1.clone());
         let one_from_two = wide_pose(pos12);
+        let next = space.last.replace(one_from_two).map(|last| one_from_two * last.inverse() * one_from_two);
         let several = parts1.len() > 1 || parts2.len() > 1;
         for p1 in parts1.iter() {
             let near = p1.aabb.loosened(prediction);
@@ -245,7 +250,8 @@ where
                         continue;
                     }
                 };
-                let wide = options.0.params(prediction.into(), options.1);
+                let next = next.map(|n| p1.from.inverse() * n * p2.from);
+                let wide = ManifoldParams { next, ..options.0.params(prediction.into(), options.1) };
                 let near = ManifoldParams { spread: Some(NEAR * wide.margin), ..wide };
                 let patches = matches!(wide.choice, Choice::Patches(_));
                 let searches = if patches { &[wide][..] } else { &[near, wide] };

@@ -63,7 +63,17 @@ impl ContactOptions {
 
     pub(crate) fn params(self, margin: f64, roles: Roles) -> ManifoldParams {
         let Self { choice, both, budget, spread } = self;
-        ManifoldParams { margin, spread, choice, roles, both, one_normal: true, tiers: true, budget }
+        ManifoldParams {
+            margin,
+            spread,
+            choice,
+            roles,
+            both,
+            one_normal: true,
+            tiers: true,
+            budget,
+            next: None,
+        }
     }
 }
 

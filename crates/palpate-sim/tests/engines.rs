@@ -142,3 +142,37 @@ fn hulls_of_the_engines_take_the_place_of_ours() {
         assert!(a.distance(b) < 1e-3 && a.distance(angular) > 0.1, "{engine:?}: {a} and {b}");
     }
 }
+
+/// A peg that is off by less than its clearance goes in: the rim of the hole does not hold it.
+#[test]
+fn a_peg_falls_through_its_hole() {
+    let bar = |w: DVec3, c: DVec3| samples::moved(samples::cuboid(w), c);
+    let (across, along) = (DVec3::new(0.008, 0.03, 0.01), DVec3::new(0.03, 0.008, 0.01));
+    let (x, y) = (0.5 * (0.00814 + 0.008), 0.5 * (0.00714 + 0.008));
+    let hole = samples::joined(&[
+        bar(across, DVec3::X * x),
+        bar(across, DVec3::NEG_X * x),
+        bar(along, DVec3::Y * y),
+        bar(along, DVec3::NEG_Y * y),
+    ]);
+    let mut scene = Scene::default();
+    let ground = Analytic::half_space(DVec3::Z, -0.025).unwrap();
+    scene.add(Body::new("floor", ground, Motion::Static, Pose::IDENTITY));
+    scene.add(Body::new("plate", shape(hole, 150.0), Motion::Static, Pose::IDENTITY));
+    let peg = shape(samples::cuboid(DVec3::new(0.008, 0.007, 0.05)), 250.0);
+    let turn = DQuat::from_rotation_y(0.5f64.to_radians());
+    // About the middle of its lower end, half a millimetre above the plate.
+    let low = Pose::new(turn, DVec3::new(4e-5, 0.0, 0.0055)) * Pose::from_translation(DVec3::Z * 0.025);
+    scene.add(Body::new("peg", peg, Motion::Density(7800.0), low));
+    let options =
+        Options { both: true, choice: Some(palpate::manifold::Choice::Patches(16)), ..Options::default() };
+    for engine in engines() {
+        let mut sim = start(engine, &scene, &options).unwrap();
+        for _ in 0..240 {
+            assert_eq!(sim.step().unwrap().lost, 0, "{engine:?}");
+        }
+        let s = sim.state(2);
+        println!("{engine:?}: {s:?}");
+        assert!(s.pose.translation.z.abs() < 1e-4 && s.linear.length() < 5e-3, "{engine:?}: {s:?}");
+    }
+}

@@ -5,6 +5,7 @@
 #include <BulletCollision/CollisionDispatch/btCollisionDispatcher.h>
 #include <BulletCollision/CollisionDispatch/btCollisionObjectWrapper.h>
 #include <BulletDynamics/Dynamics/btRigidBody.h>
+#include <LinearMath/btTransformUtil.h>
 #include <palpate.h>
 
 #include <algorithm>
@@ -69,6 +70,19 @@ palp_pose relative(const btTransform& w_from_a, const btTransform& w_from_b)
 	std::copy(q, q + 4, pose.rotation);
 	std::copy(t, t + 3, pose.translation);
 	return pose;
+}
+
+/// Where an object is after a step, if nothing is in its way; the same place for what does not move by itself.
+btTransform after(const btCollisionObject* object, const btTransform& now, double step)
+{
+	const btRigidBody* body = btRigidBody::upcast(object);
+	if (!body)
+		return now;
+	const btVector3 velocity = body->getLinearVelocity() + body->getTotalForce() * (body->getInvMass() * btScalar(step));
+	btTransform next;
+	btTransformUtil::integrateTransform(body->getWorldTransform(), velocity, body->getAngularVelocity(), btScalar(step), next);
+	// What is asked about may be a part of the body.
+	return next * body->getWorldTransform().inverseTimes(now);
 }
 
 /// Why two sides cannot collide; empty if they can.
@@ -204,6 +218,11 @@ void Contacts::process(const btCollisionObjectWrapper* body0, const btCollisionO
 	params.tiers = 1;
 	params.budget = m_options->budget_points;
 	params.micros = std::max(0.0, m_options->budget_micros);
+	if (way > 0 && !asked)
+	{
+		params.ahead = 1;
+		params.next = relative(after(body0->getCollisionObject(), w_from_a, step), after(body1->getCollisionObject(), w_from_b, step));
+	}
 	palp_manifolds found;
 	palp_error error;
 	const int status = palp_pair_update(palp_pair{m_pair}, &a_from_b, &params, &found, &error);

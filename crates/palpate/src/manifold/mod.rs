@@ -27,13 +27,12 @@ mod choose;
 mod pair;
 #[cfg(test)]
 mod tests;
+mod way;
 
 pub use pair::Pair;
 
 use crate::field::analytic::Analytic;
-use crate::math::Aabb;
-#[cfg(test)]
-use crate::math::Pose;
+use crate::math::{Aabb, Pose};
 use crate::query::Roles;
 use crate::shape::Shape;
 use glam::DVec3;
@@ -106,6 +105,9 @@ pub struct ManifoldParams {
     pub tiers: bool,
     /// About how many points and balls may be tested; 0: all that are needed. Whatever was reached is a picture of the whole contact.
     pub budget: usize,
+    /// Where B is about to be in A's frame, a step later, if nothing is in its way. Points that get past an edge on that way are told the
+    /// surface they come to, not the edge: a peg is not stopped by the rim of its hole. None: by the edge.
+    pub next: Option<Pose>,
 }
 
 impl Default for ManifoldParams {
@@ -119,6 +121,7 @@ impl Default for ManifoldParams {
             one_normal: false,
             tiers: false,
             budget: 0,
+            next: None,
         }
     }
 }

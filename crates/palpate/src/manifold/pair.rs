@@ -1,6 +1,7 @@
 //! The contacts of a pair, step after step, as manifolds.
 
 use super::choose::{Candidate, Chooser, LEVEL, OF_A};
+use super::way::Ahead;
 use super::{Choice, Collider, Manifold, ManifoldParams, ManifoldPoint, Manifolds, POINTS, SPREAD};
 use crate::contact::Contacts;
 use crate::math::Pose;
@@ -95,12 +96,12 @@ impl Pair {
         let (search, of_a) = match (a, b) {
             (Collider::Shape(a), Collider::Shape(b)) => self.shapes(a, b, a_from_b, params, stop),
             (Collider::Solid(solid), Collider::Shape(b)) => {
-                let whole = self.query.find_solid(solid, b, a_from_b, extent(b, params));
+                let whole = self.query.solid_again(solid, b, a_from_b, extent(b, params));
                 self.take(&b.tree, params);
                 (Search { cut_short: !whole, non_finite: self.query.stats().non_finite }, None)
             }
             (Collider::Shape(a), Collider::Solid(solid)) => {
-                let whole = self.query.find_solid(solid, a, &a_from_b.inverse(), extent(a, params));
+                let whole = self.query.solid_again(solid, a, &a_from_b.inverse(), extent(a, params));
                 self.query.turn_back(a, a_from_b);
                 self.take(&a.tree, params);
                 (Search { cut_short: !whole, non_finite: self.query.stats().non_finite }, Some(a))
@@ -111,6 +112,10 @@ impl Pair {
         let nearest = self.chooser.candidates.iter().map(|c| f64::from(c.distance).max(0.0)).reduce(f64::min);
         self.moved = nearest.zip(self.nearest).map_or(f64::INFINITY, |(now, before)| (now - before).abs());
         self.nearest = nearest;
+        if let Some(next) = &params.next {
+            let ahead = Ahead { a, b, a_from_b, next };
+            ahead.clear(self.chooser.origin, &mut self.chooser.candidates, params);
+        }
         let (points, manifolds, origin) = (&mut self.points, &mut self.manifolds, self.chooser.origin);
         let b_from_a = a_from_b.inverse();
         let split = if params.one_normal { POINTS } else { 1 };

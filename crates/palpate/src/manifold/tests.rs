@@ -201,3 +201,70 @@ fn what_was_does_not_change_what_is_found() {
     }
     assert!(seen > 400 && narrow > 50, "{seen} points, {narrow} times up to the margin");
 }
+
+/// What a cube of edge 1 is told of a block with its wall at x = 0.5 + `gap` and its top at 0, `height` above it and about to move.
+fn beside(gap: f64, height: f64, fall: DVec3, ahead: bool) -> Vec<ManifoldPoint> {
+    let half = DVec3::new(0.5, 3.0, 3.0);
+    let block = Analytic::cuboid(DVec3::new(1.0 + gap, 0.0, -3.0), half).unwrap();
+    let (block, cube) = (Collider::from(block), Collider::from(cube()));
+    let pose = Pose::from_translation(DVec3::Z * (0.5 + height));
+    let next = ahead.then_some(Pose::from_translation(fall) * pose);
+    let params = ManifoldParams { margin: 0.25, next, choice: Choice::Patches(8), ..Default::default() };
+    let mut pair = Pair::new();
+    let found = pair.update(&block, &cube, &pose, &params);
+    consistent(&found, &pose, 1.0);
+    // And the other way round.
+    let turned = ManifoldParams { next: next.map(|n| n.inverse()), ..params };
+    let mut other = Pair::new();
+    let mirrored = other.update(&cube, &block, &pose.inverse(), &turned);
+    consistent(&mirrored, &pose.inverse(), 1.0);
+    let sum = |points: &[ManifoldPoint]| points.iter().map(|p| p.distance).sum::<f64>();
+    assert_eq!(found.points.len(), mirrored.points.len());
+    assert!((sum(found.points) - sum(mirrored.points)).abs() < 1e-5);
+    found.points.to_vec()
+}
+
+/// What falls past an edge is not held by it; what falls onto it is, as before.
+#[test]
+fn edges_do_not_hold_what_gets_past_them() {
+    let fall = DVec3::Z * -0.2;
+    // Past it: without being told where the cube goes, the edge is in its way; told, there is the wall, as far as it is.
+    let held = beside(0.02, 0.1, fall, false);
+    assert!(!held.is_empty() && held.iter().all(|p| p.normal.z > 0.9));
+    let free = beside(0.02, 0.1, fall, true);
+    assert!(!free.is_empty());
+    for p in &free {
+        assert!(p.normal.x < -0.999 && (p.distance - 0.02).abs() < 1e-5, "{p:?}");
+    }
+    // Sliding along the wall, touching it or a little inside.
+    for gap in [0.0, -0.002] {
+        let along = beside(gap, 0.1, fall, true);
+        assert!(along.iter().any(|p| p.normal.x < -0.999), "{gap}");
+        assert!(
+            along.iter().all(|p| p.normal.x < -0.999 || p.distance + p.normal.dot(fall) >= 0.0),
+            "{along:?}"
+        );
+    }
+    // Points that fall onto it stay as they are; all of them do where it is not reached, or where nothing moves much.
+    let (before, onto) = (beside(-0.05, 0.1, fall, false), beside(-0.05, 0.1, fall, true));
+    let mut hit = before.iter().filter(|p| p.point_b.x > 0.45 && p.normal.z == 1.0).peekable();
+    assert!(hit.peek().is_some() && hit.all(|p| onto.contains(p)));
+    for (gap, height, fall) in [(0.02, 0.1, fall * 0.4), (0.02, 0.001, fall * 0.01)] {
+        assert_eq!(beside(gap, height, fall, false), beside(gap, height, fall, true), "{gap} {height}");
+    }
+    // The way through a thin thing is not free.
+    let plate = Analytic::cuboid(DVec3::Z * -0.05, DVec3::new(3.0, 3.0, 0.05)).unwrap();
+    let (plate, cube) = (Collider::from(plate), Collider::from(cube()));
+    let pose = Pose::from_translation(DVec3::Z * 0.55);
+    let mut pair = Pair::new();
+    let mut params = ManifoldParams { margin: 3.0, ..Default::default() };
+    for way in [0.2, 0.5, 1.0, 2.0] {
+        params.next = Some(Pose::from_translation(DVec3::Z * -way) * pose);
+        let found = pair.update(&plate, &cube, &pose, &params);
+        assert_eq!(found.points.len(), 4);
+        assert!(found.points.iter().all(|p| p.normal.z > 0.999 && (p.distance - 0.05).abs() < 1e-5));
+    }
+    // Numbers that are none change nothing.
+    let broken = ManifoldParams { next: Some(Pose::from_translation(DVec3::NAN)), ..params };
+    assert_eq!(pair.update(&plate, &cube, &pose, &broken).points.len(), 4);
+}
