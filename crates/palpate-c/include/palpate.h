@@ -588,7 +588,7 @@ typedef struct palp_manifold_params {
     int32_t ahead;      /* 1: `next` is given */
     int32_t reserved;
     palp_pose next;     /* where B is about to be in A's frame, a step later, if nothing is in its way: points that get past an edge on
-                           that way are told the surface they come to, not the edge (a peg, the rim of its hole) */
+                           that way are not told of it (a peg, the rim of its hole) */
 } palp_manifold_params;
 
 typedef struct palp_manifold_point {

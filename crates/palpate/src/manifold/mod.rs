@@ -105,8 +105,8 @@ pub struct ManifoldParams {
     pub tiers: bool,
     /// About how many points and balls may be tested; 0: all that are needed. Whatever was reached is a picture of the whole contact.
     pub budget: usize,
-    /// Where B is about to be in A's frame, a step later, if nothing is in its way. Points that get past an edge on that way are told the
-    /// surface they come to, not the edge: a peg is not stopped by the rim of its hole. None: by the edge.
+    /// Where B is about to be in A's frame, a step later, if nothing is in its way. Points that get past an edge on that way are not
+    /// told of it: a peg is not stopped by the rim of its hole. None: all are told.
     pub next: Option<Pose>,
 }
 

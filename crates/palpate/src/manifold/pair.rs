@@ -114,7 +114,7 @@ impl Pair {
         self.nearest = nearest;
         if let Some(next) = &params.next {
             let ahead = Ahead { a, b, a_from_b, next };
-            ahead.clear(self.chooser.origin, &mut self.chooser.candidates, params);
+            ahead.clear(self.chooser.origin, &mut self.chooser.candidates);
         }
         let (points, manifolds, origin) = (&mut self.points, &mut self.manifolds, self.chooser.origin);
         let b_from_a = a_from_b.inverse();

@@ -1,11 +1,11 @@
-//! Contacts before touch, where the plane they tell is not there.
+//! Contacts before touch that will not come true.
 //!
 //! A contact ahead is a plane: up to here, and no farther. Beside an edge of the other body that says too much: a peg above its hole has
-//! the rim below it, is stopped in the air and pushed aside. So where the way a point is about to go is free, the plane is that of the
-//! place it comes to: the wall of the hole. What is flat says the same at both places, and what a point runs into stays as it was found.
+//! the rim below it, is stopped in the air and pushed aside. So where the way a point is about to go is free, its contact is left out; if it
+//! goes another way after all, it is told in the next step. What is flat, and what a point runs into, stays as it was found.
 
+use super::Collider;
 use super::choose::{Candidate, OF_A};
-use super::{Collider, ManifoldParams};
 use crate::field::{Sample, Source};
 use crate::math::Pose;
 use glam::DVec3;
@@ -15,13 +15,14 @@ use glam::DVec3;
 const WAY: [f64; 2] = [0.05, 16.0];
 /// How far apart samples on a way may always be [spacings]. Larger: thin things are missed, and the way through them counts as free.
 const PART: f64 = 0.5;
-/// Cosine of the largest angle between the plane at the beginning of a way and that at its end [1]. Past an edge they turn by about 90
+/// Cosine of the largest angle between outward at the beginning of a way and at its end [1]. Past an edge it turns by about 90
 /// degrees, through a thin thing by 180.
 const ROUND: f64 = -0.2;
 /// How far inside a point may be on its way and still pass [way]. Larger: what is in the way by little is pushed aside, not stopped. Smaller: what
 /// slides along a wall is stopped by the edge of it.
 const GRAZE: f64 = 0.02;
-/// How much farther than a plane the surface has to be for another plane to be told [way].
+/// How much farther than a plane the surface has to be for the plane to be left out [way]. Larger: edges hold more. Smaller: planes of smooth
+/// surfaces are left out for the rounding of their field.
 const ROOM: f64 = 0.02;
 
 /// Two bodies where they are, and where they are about to be.
@@ -33,8 +34,8 @@ pub(super) struct Ahead<'a> {
 }
 
 impl Ahead<'_> {
-    /// Gives candidates whose way is free the plane of its end, and leaves out those that have none within the margin there.
-    pub(super) fn clear(&self, origin: DVec3, candidates: &mut Vec<Candidate>, params: &ManifoldParams) {
+    /// Leaves out candidates whose plane is in a way that is free.
+    pub(super) fn clear(&self, origin: DVec3, candidates: &mut Vec<Candidate>) {
         let (now, next) = (self.a_from_b, self.next);
         let b_from_a = now.inverse();
         // Of points of B past A, and of points of A past B, as seen from A as it is now.
@@ -48,7 +49,7 @@ impl Ahead<'_> {
         if !(most.is_finite() && most > short) {
             return;
         }
-        candidates.retain_mut(|c| {
+        candidates.retain(|c| {
             let (at, distance) = (origin + c.point.as_dvec3(), f64::from(c.distance));
             let swapped = c.id & OF_A != 0;
             let (field, way, away) = if swapped {
@@ -62,19 +63,14 @@ impl Ahead<'_> {
             if planned >= 0.0 || distance < -GRAZE * length || length <= short || length > long {
                 return true;
             }
-            let (from, along) = if swapped { (b_from_a.point(at), b_from_a.vector(way)) } else { (at, way) };
-            let farther = |e: &Sample| e.distance > planned + ROOM * length;
-            let Some(end) = end(field, from, along, distance, PART * spacing).filter(farther) else {
-                return true;
+            let (from, along, outward) = if swapped {
+                (b_from_a.point(at), b_from_a.vector(way), b_from_a.vector(away))
+            } else {
+                (at, way, away)
             };
-            let Some(direction) = end.gradient.try_normalize() else { return true };
-            let normal = if swapped { -now.vector(direction) } else { direction };
-            if normal.dot(c.normal.as_dvec3()) < ROUND {
-                return true;
-            }
-            let told = end.distance - direction.dot(along);
-            (c.distance, c.normal) = (told as f32, normal.as_vec3());
-            told <= params.margin
+            // Through a thin thing the direction turns round.
+            let past = |e: Sample| e.distance > planned + ROOM * length && e.gradient.dot(outward) >= ROUND;
+            !end(field, from, along, distance, PART * spacing).is_some_and(past)
         });
     }
 
