@@ -90,6 +90,7 @@ pub mod reduce;
 pub mod shape;
 pub mod shell;
 mod simd;
+pub mod soft;
 mod store;
 pub mod tree;
 pub mod voxmap;

@@ -1,0 +1,161 @@
+//! Eight triangles against eight: which pairs may meet.
+//!
+//! Boxes first; then on which side of each other's planes they are, eight at a time, with a bound on what rounding can do. What is left
+//! is few more than what does meet.
+
+use super::SoftMesh;
+use super::refit::{Boxes, NONE, NOTHING, join};
+use crate::simd::{LANES, Lanes, dispatch};
+use glam::Vec4;
+
+/// Rounding of one operation, and a little more [1].
+const ROUNDING: f32 = 0.75 * f32::EPSILON;
+
+/// Eight triangles in columns.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(super) struct Eight {
+    /// By corner and axis [m].
+    corners: [[[f32; LANES]; 3]; 3],
+    /// Two edges' cross product, the sum of its parts' sizes, and how far each part can be off [m²].
+    normal: [[f32; LANES]; 3],
+    size: [f32; LANES],
+    doubt: [f32; LANES],
+    boxes: Boxes,
+    all: [Vec4; 2],
+    /// Their numbers; [`NONE`] for none, with an empty box.
+    pub(super) ids: [u32; LANES],
+}
+
+impl Eight {
+    /// Up to eight triangles of a mesh, moved by `shift`; those that do not take part are left out. `slack`: how far a corner can be off
+    /// along an axis [m].
+    pub(super) fn new(mesh: &SoftMesh, triangles: &[u32], shift: Vec4, slack: f32) -> Self {
+        let mut eight = Self {
+            corners: [[[0.0; LANES]; 3]; 3],
+            normal: [[0.0; LANES]; 3],
+            size: [0.0; LANES],
+            doubt: [0.0; LANES],
+            boxes: Boxes::EMPTY,
+            all: NOTHING,
+            ids: [NONE; LANES],
+        };
+        let packed = mesh.packed();
+        for (lane, id) in triangles.iter().take(LANES).enumerate() {
+            let (Some(t), Some(true)) = (mesh.triangles().get(*id as usize), mesh.usable().get(*id as usize))
+            else {
+                continue;
+            };
+            let at = |i: usize| packed.get(t[i] as usize).copied().unwrap_or(Vec4::ZERO) + shift;
+            eight.set(lane, [at(0), at(1), at(2)], slack);
+            eight.ids[lane] = *id;
+        }
+        eight
+    }
+
+    #[inline(always)]
+    fn set(&mut self, lane: usize, corners: [Vec4; 3], slack: f32) {
+        let [a, b, c] = corners;
+        for (column, corner) in self.corners.iter_mut().zip(corners.map(|v| v.to_array())) {
+            for axis in 0..3 {
+                column[axis][lane] = corner[axis];
+            }
+        }
+        let (u, v) = ((b - a).truncate(), (c - a).truncate());
+        let normal = u.cross(v);
+        let longest = u.abs().max(v.abs()).max_element();
+        for (column, part) in self.normal.iter_mut().zip(normal.to_array()) {
+            column[lane] = part;
+        }
+        self.size[lane] = normal.x.abs() + normal.y.abs() + normal.z.abs();
+        // Each factor is off by two corners and its own rounding.
+        let off = 2.0 * slack + ROUNDING * longest;
+        self.doubt[lane] = (4.0 * off + 4.0 * ROUNDING * longest) * longest + 2.0 * off * off;
+        let own = [a.min(b).min(c), a.max(b).max(c)];
+        self.boxes.set(lane, own);
+        self.all = join(self.all, own);
+    }
+
+    pub(super) fn boxes(&self) -> &Boxes {
+        &self.boxes
+    }
+
+    #[inline(always)]
+    fn corner(&self, i: usize, lane: usize) -> [f32; 3] {
+        let c = &self.corners[i];
+        [c[0][lane], c[1][lane], c[2][lane]]
+    }
+}
+
+/// Which pairs of two eights to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// All.
+    All,
+    /// Of one eight with itself: each pair once.
+    Own,
+}
+
+dispatch! {
+    /// Adds the pairs of two eights that may meet. `slack`: how far a corner of either can be off along an axis [m].
+    pub(super) fn candidates / candidates_plain =
+        candidates_kernel(a: &Eight, b: &Eight, slack: f32, which: Which, out: &mut Vec<[u32; 2]>)
+}
+
+#[inline(always)]
+fn candidates_kernel<L: Lanes>(a: &Eight, b: &Eight, slack: f32, which: Which, out: &mut Vec<[u32; 2]>) {
+    let grown = Vec4::splat(2.0 * slack);
+    let around = |[low, high]: [Vec4; 2]| [low - grown, high + grown];
+    let within = b.boxes.meet::<L>(around(a.all));
+    let mut lanes = if within == 0 { 0 } else { a.boxes.meet::<L>(around(b.all)) };
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize;
+        lanes &= lanes - 1;
+        let mut others = b.boxes.meet::<L>(around(a.boxes.get(lane))) & within;
+        if which == Which::Own {
+            others &= u32::MAX << lane << 1;
+        }
+        if others != 0 {
+            others &= !apart::<L>(a, lane, b, slack);
+        }
+        while others != 0 {
+            let other = others.trailing_zeros() as usize;
+            others &= others - 1;
+            out.push([a.ids[lane], b.ids[other]]);
+        }
+    }
+}
+
+/// Which of B's triangles are certainly on one side of the plane of one of A's, or have it on one side of theirs.
+#[inline(always)]
+fn apart<L: Lanes>(a: &Eight, lane: usize, b: &Eight, slack: f32) -> u32 {
+    let load = |v: &[[f32; LANES]; 3]| [L::load(&v[0]), L::load(&v[1]), L::load(&v[2])];
+    let one = |v: [f32; 3]| [L::splat(v[0]), L::splat(v[1]), L::splat(v[2])];
+    let of_b = [load(&b.corners[0]), load(&b.corners[1]), load(&b.corners[2])];
+    let of_a = [one(a.corner(0, lane)), one(a.corner(1, lane)), one(a.corner(2, lane))];
+    let n = [L::splat(a.normal[0][lane]), L::splat(a.normal[1][lane]), L::splat(a.normal[2][lane])];
+    let over = side::<L>(of_a[0], n, L::splat(a.size[lane]), L::splat(a.doubt[lane]), &of_b, slack);
+    let n = load(&b.normal);
+    let under = side::<L>(of_b[0], n, L::load(&b.size), L::load(&b.doubt), &of_a, slack);
+    over | under
+}
+
+/// Where three corners are certainly on one side of a plane through a point.
+#[inline(always)]
+fn side<L: Lanes>(p: [L; 3], n: [L; 3], size: L, doubt: L, corners: &[[L; 3]; 3], slack: f32) -> u32 {
+    let mut low = L::splat(f32::INFINITY);
+    let mut high = L::splat(f32::NEG_INFINITY);
+    let mut far = L::splat(0.0);
+    for i in 0..3 {
+        let w = [corners[i][0].sub(p[0]), corners[i][1].sub(p[1]), corners[i][2].sub(p[2])];
+        let s = n[0].mul(w[0]).add(n[1].mul(w[1])).add(n[2].mul(w[2]));
+        (low, high) = (s.min(low), s.max(high));
+        far = w[0].abs().max(w[1].abs()).max(w[2].abs()).max(far);
+    }
+    // The way there is off by two corners and its rounding, the normal by its doubt; then the sum's rounding.
+    let off = L::splat(2.0 * slack).add(far.mul(L::splat(ROUNDING)));
+    let room = size.mul(off).add(far.add(off).mul(doubt).mul(L::splat(3.0)));
+    let room = room.add(size.mul(far).mul(L::splat(4.0 * ROUNDING))).mul(L::splat(1.01));
+    let out = L::or(room.lt(low), high.lt(L::splat(0.0).sub(room)));
+    L::bits(out)
+}

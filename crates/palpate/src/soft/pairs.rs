@@ -1,0 +1,287 @@
+//! Every pair of triangles that meet, of two meshes or of one with itself.
+
+use super::SoftMesh;
+use super::cut::{Cutter, Look, Search};
+use super::leaf::{Eight, Which, candidates};
+use super::refit::{Fitting, Tree, Walk, walk};
+use super::tri_tri::triangles_meet;
+use crate::par;
+use glam::Vec4;
+
+/// Candidates that are tested by one task.
+const CHUNK: usize = 1024;
+/// Steps of GJK on all vertices before [`Method::Auto`] decides.
+const LOOK: usize = 3;
+
+/// How pairs are looked for. All find the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Whichever takes fewer operations, by what a first look says; not by time, so that it is the same every time.
+    #[default]
+    Auto,
+    /// Lists are cut to where they can meet and split, again and again: nothing is kept, nothing has to be fitted.
+    Cut,
+    /// Boxes of boxes, fitted to where the vertices are.
+    Refit,
+}
+
+/// How [`Soft::pairs`] looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftParams {
+    /// By cuts, by boxes, or as it is best.
+    pub method: Method,
+    /// Triangles of a list that is not split any more, by cuts; at least 1. Larger: more pairs to test. Smaller: more lists.
+    pub leaf: usize,
+    /// A list is cut where at most this part of its extent overlaps the other's [1]; 1: always, which is best (`hatab06` T_max).
+    pub cut_threshold: f64,
+}
+
+impl Default for SoftParams {
+    fn default() -> Self {
+        Self { method: Method::Auto, leaf: 8, cut_threshold: 1.0 }
+    }
+}
+
+/// What a search did. Counts do not depend on the machine, nor on the number of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// What was used: never [`Method::Auto`].
+    pub method: Method,
+    /// Vertices that were projected on a direction.
+    pub projected: usize,
+    /// Triangles that a cut or a split looked at.
+    pub cut: usize,
+    /// Triangles a tree was built of: 0 unless the list of triangles has changed.
+    pub built: usize,
+    /// Vertices and boxes that were read to fit trees.
+    pub fitted: usize,
+    /// Pairs of nodes of trees.
+    pub visits: usize,
+    /// Pairs of eights of triangles.
+    pub leaves: usize,
+    /// Pairs of triangles that were tested exactly.
+    pub tested: usize,
+}
+
+/// The pairs that were found.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    /// Numbers of a triangle of A and one of B, sorted; of one mesh with itself the smaller first.
+    pub list: Vec<[u32; 2]>,
+    /// What it took.
+    pub stats: Stats,
+}
+
+/// The memory of questions about soft meshes: keep it, and questions after the first do not allocate.
+#[derive(Debug, Default)]
+pub struct Soft {
+    pairs: Pairs,
+    candidates: Vec<[u32; 2]>,
+    cutter: Cutter,
+    stack: Vec<[u32; 4]>,
+    leaves: Vec<[u32; 2]>,
+    sides: [Side; 2],
+    /// What [`Soft::distance`] has left to look at, and the triangles it found last.
+    pub(super) nodes: super::distance::Nodes,
+    pub(super) nearest: Option<[u32; 2]>,
+}
+
+/// Eights of the leaves that were met.
+#[derive(Debug, Default)]
+struct Side {
+    /// Of each leaf: its place in `eights`, or [`NONE`].
+    place: Vec<u32>,
+    eights: Vec<Eight>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Side {
+    fn begin(&mut self, leaves: usize) {
+        self.place.clear();
+        self.place.resize(leaves, NONE);
+        self.eights.clear();
+    }
+
+    fn get(&mut self, tree: &Tree, mesh: &SoftMesh, leaf: u32, shift: Vec4, slack: f32) -> usize {
+        let place = &mut self.place[leaf as usize];
+        if *place == NONE {
+            *place = self.eights.len() as u32;
+            self.eights.push(Eight::new(mesh, tree.leaf(leaf as usize), shift, slack));
+        }
+        *place as usize
+    }
+}
+
+impl Soft {
+    /// Memory for any meshes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Every pair of a triangle of A and one of B that have a point in common, with the vertices where they are now.
+    ///
+    /// Exactly those, and none besides: touching counts, coplanar and degenerate triangles too. All of triangles that take part
+    /// ([`SoftMesh::takes_part`]). About 10 ns a triangle, and 0.3 µs a pair.
+    pub fn pairs(&mut self, a: &SoftMesh, b: &SoftMesh, params: &SoftParams) -> &Pairs {
+        self.search(a, b, false, params)
+    }
+
+    /// Every pair of triangles of one mesh that have a point in common and no vertex.
+    ///
+    /// As [`Soft::pairs`]; each pair once. Triangles that share a vertex always meet, and are left out.
+    pub fn own_pairs(&mut self, mesh: &SoftMesh, params: &SoftParams) -> &Pairs {
+        self.search(mesh, mesh, true, params)
+    }
+
+    /// What the last question found.
+    pub fn last(&self) -> &Pairs {
+        &self.pairs
+    }
+
+    fn search(&mut self, a: &SoftMesh, b: &SoftMesh, own: bool, params: &SoftParams) -> &Pairs {
+        self.pairs.list.clear();
+        self.candidates.clear();
+        let (shift, slack) = between(a, b);
+        let far = farthest(a, b, shift);
+        let search = Search {
+            a,
+            b,
+            shift,
+            slack,
+            far,
+            leaf: params.leaf.max(1),
+            threshold: params.cut_threshold as f32,
+            own,
+        };
+        let mut stats = Stats::default();
+        stats.method = match params.method {
+            Method::Auto => self.choose(&search, &mut stats),
+            chosen => chosen,
+        };
+        match stats.method {
+            Method::Refit => self.by_boxes(&search, &mut stats),
+            Method::Cut => self.cutter.run(&search, &mut self.candidates, &mut stats),
+            Method::Auto => {}
+        }
+        if stats.method == Method::Auto {
+            stats.method = Method::Cut;
+        }
+        stats.tested = self.candidates.len();
+        self.pairs.stats = stats;
+        self.decide(a, b, own);
+        &self.pairs
+    }
+
+    /// Which method takes fewer operations; [`Method::Auto`] if there is nothing to find.
+    fn choose(&mut self, search: &Search<'_>, stats: &mut Stats) -> Method {
+        if search.own {
+            return Method::Refit;
+        }
+        match self.cutter.look(search, LOOK, stats) {
+            Look::Apart(_) => Method::Auto,
+            Look::Overlap(_) => Method::Refit,
+        }
+    }
+
+    /// Candidates by trees of boxes.
+    fn by_boxes(&mut self, search: &Search<'_>, stats: &mut Stats) {
+        let (a, b) = (search.a, search.b);
+        with_trees(a, b, |tree_a, tree_b, fitting| {
+            (stats.built, stats.fitted) = (fitting.built, fitting.fitted);
+            let (Some([ka, i]), Some([kb, j])) = (tree_a.root(), tree_b.root()) else { return };
+            self.stack.clear();
+            self.leaves.clear();
+            self.stack.push([ka, i, kb, j]);
+            let mut down = Walk {
+                a: tree_a,
+                b: tree_b,
+                shift: search.shift,
+                slack: 2.0 * search.slack,
+                own: search.own,
+                stack: &mut self.stack,
+                leaves: &mut self.leaves,
+                visits: 0,
+            };
+            walk(&mut down);
+            stats.visits += down.visits;
+            stats.leaves += self.leaves.len();
+            let [of_a, of_b] = &mut self.sides;
+            of_a.begin(tree_a.leaves());
+            of_b.begin(tree_b.leaves());
+            for [i, j] in &self.leaves {
+                let x = of_a.get(tree_a, a, *i, search.shift, search.slack);
+                let y = of_b.get(tree_b, b, *j, Vec4::ZERO, search.slack);
+                let which = if search.own && i == j { Which::Own } else { Which::All };
+                candidates(&of_a.eights[x], &of_b.eights[y], search.slack, which, &mut self.candidates);
+            }
+        });
+    }
+
+    /// Keeps the candidates that do meet, sorted.
+    fn decide(&mut self, a: &SoftMesh, b: &SoftMesh, own: bool) {
+        let meets = |[x, y]: [u32; 2]| {
+            if own {
+                let (s, t) = (a.triangles()[x as usize], a.triangles()[y as usize]);
+                if s.iter().any(|v| t.contains(v)) {
+                    return false;
+                }
+            }
+            match (a.corners(x), b.corners(y)) {
+                (Some(x), Some(y)) => triangles_meet(&x, &y),
+                _ => false,
+            }
+        };
+        let sorted = |[x, y]: [u32; 2]| if own && y < x { [y, x] } else { [x, y] };
+        let Self { candidates, pairs, .. } = self;
+        if candidates.len() > 4 * CHUNK && par::threads() > 1 {
+            // Those that do not meet are marked, in chunks.
+            par::chunks_mut(candidates, CHUNK, |_, chunk| {
+                for pair in chunk {
+                    if !meets(*pair) {
+                        *pair = [NONE; 2];
+                    }
+                }
+            });
+            pairs.list.extend(candidates.iter().filter(|p| **p != [NONE; 2]).map(|p| sorted(*p)));
+        } else {
+            pairs.list.extend(candidates.iter().filter(|p| meets(**p)).map(|p| sorted(*p)));
+        }
+        par::sort_unstable(&mut pairs.list);
+    }
+}
+
+/// From A's packed positions to B's, and how far a corner of either can be off along an axis [m].
+pub(super) fn between(a: &SoftMesh, b: &SoftMesh) -> (Vec4, f32) {
+    let shift = (a.origin() - b.origin()).as_vec3().extend(0.0);
+    // Positions, the shift and their sum are rounded.
+    (shift, a.slack().max(b.slack()) + 2.0 * f32::EPSILON * farthest(a, b, shift))
+}
+
+/// The largest coordinate there can be.
+fn farthest(a: &SoftMesh, b: &SoftMesh, shift: Vec4) -> f32 {
+    let reach = |m: &SoftMesh| m.bounds()[0].abs().max(m.bounds()[1].abs()).max_element();
+    reach(a).max(reach(b)) + shift.abs().max_element()
+}
+
+/// Calls `f` with the trees of two meshes, fitted to where they are, and what that took.
+pub(super) fn with_trees(a: &SoftMesh, b: &SoftMesh, f: impl FnOnce(&Tree, &Tree, Fitting)) {
+    let fit = |mesh: &SoftMesh, tree: &mut Tree, sum: &mut Fitting| {
+        let fitting = tree.update(mesh);
+        sum.built += fitting.built;
+        sum.fitted += fitting.fitted;
+    };
+    let mut sum = Fitting::default();
+    if core::ptr::eq(a, b) {
+        let mut tree = a.tree();
+        fit(a, &mut tree, &mut sum);
+        return f(&tree, &tree, sum);
+    }
+    // Always in the same order: two threads that ask about the same meshes do not wait for each other for ever.
+    let turned = b.version().id < a.version().id;
+    let [first, second] = if turned { [b, a] } else { [a, b] };
+    let (mut one, mut other) = (first.tree(), second.tree());
+    fit(first, &mut one, &mut sum);
+    fit(second, &mut other, &mut sum);
+    if turned { f(&other, &one, sum) } else { f(&one, &other, sum) }
+}
