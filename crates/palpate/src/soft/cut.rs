@@ -3,113 +3,38 @@
 //! Based on: Hatab, Kheddar, 2006, GJK for deformable object collision detection, algorithms 3.1, 4.1, 4.2 and 5.1 [hatab06].
 //! Differs: the direction is updated by line 15 of algorithm 4.2 alone (line 10 updates it too), and the search ends where support
 //! vertices coincide; the second list is cut by what lies after, not before; both lists are split before it is decided which to check;
-//! cuts are widened by what rounding can do, so that no pair that touches is lost; leaves have eight triangles, compared at once. Only
-//! vertices that remaining triangles use are looked at.
+//! cuts are widened by what rounding can do, so that no pair that touches is lost. The first cut projects each vertex once; the lists it
+//! leaves hold the corners themselves, eight triangles are projected and kept at once, and nothing is looked up (twice as fast as
+//! lists of shared vertices, which have to be made anew with every cut).
 
 use super::SoftMesh;
 use super::leaf::{Eight, Which, candidates};
 use super::pairs::Stats;
+use super::project::{Extent, Triangle, beyond, extent, middle, project};
 use super::split::split;
-use crate::simd::{LANES, Lanes, dispatch};
+use crate::simd::LANES;
+use core::ops::Range;
 use glam::{Vec3, Vec4, Vec4Swizzles};
 
 /// Cuts along one direction after another, at most. More: lists that do not shrink are looked at again and again.
 const CUTS: usize = 6;
+/// Cuts go on while they take at least one triangle of so many. Larger: more cuts that take little. Smaller: larger lists are split.
+const LITTLE: usize = 8;
 /// Lists are split at most so often: halves of what can be numbered are empty long before.
 const DEPTH: usize = 64;
 
-/// A part of the lists: ranges of vertices and of triangles.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
-    pub(super) vertices: [usize; 2],
-    pub(super) triangles: [usize; 2],
-}
-
-impl Part {
-    pub(super) fn len(&self) -> usize {
-        self.triangles[1] - self.triangles[0]
-    }
-}
-
-/// Lists of vertices and triangles, used like a stack.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    /// Packed positions, those of A moved to B's.
-    pub(super) vertices: Vec<Vec4>,
-    /// Three places among the part's vertices, and the triangle's number.
-    pub(super) triangles: Vec<[u32; 4]>,
-    /// New places of a part's vertices.
-    map: Vec<u32>,
-    /// Keys that a split sorts by.
-    pub(super) keys: Vec<(f32, u32)>,
-    pub(super) sorted: Vec<(f32, u32)>,
-}
-
-/// No new place.
-const NONE: u32 = u32::MAX;
-
-impl Lists {
-    /// Adds triangles, with the vertices they use, as a part of its own; from a list of `count` vertices.
-    pub(super) fn add(
-        &mut self,
-        count: usize,
-        at: impl Fn(&[Vec4], usize) -> Vec4,
-        mut next: impl FnMut(&[[u32; 4]]) -> Option<[u32; 4]>,
-    ) -> Part {
-        let start = [self.vertices.len(), self.triangles.len()];
-        self.map.clear();
-        self.map.resize(count, NONE);
-        while let Some([a, b, c, id]) = next(&self.triangles) {
-            let mut place = |v: u32| {
-                let Some(new) = self.map.get_mut(v as usize) else { return 0 };
-                if *new == NONE {
-                    *new = (self.vertices.len() - start[0]) as u32;
-                    let p = at(&self.vertices, v as usize);
-                    self.vertices.push(p);
-                }
-                *new
-            };
-            let corners = [place(a), place(b), place(c)];
-            self.triangles.push([corners[0], corners[1], corners[2], id]);
-        }
-        Part { vertices: [start[0], self.vertices.len()], triangles: [start[1], self.triangles.len()] }
-    }
-
-    /// Those triangles of a part for which `keep` holds, as a part of its own.
-    pub(super) fn keep(&mut self, part: &Part, mut keep: impl FnMut(usize, [u32; 4]) -> bool) -> Part {
-        let [mut i, end] = part.triangles;
-        let first = part.vertices[0];
-        let count = part.vertices[1] - first;
-        self.add(
-            count,
-            |all, v| all[first + v],
-            |all| {
-                while i < end {
-                    let t = all[i];
-                    i += 1;
-                    if keep(i - 1, t) {
-                        return Some(t);
-                    }
-                }
-                None
-            },
-        )
-    }
-
-    pub(super) fn truncate(&mut self, to: [usize; 2]) {
-        self.vertices.truncate(to[0]);
-        self.triangles.truncate(to[1]);
-    }
-
-    pub(super) fn lengths(&self) -> [usize; 2] {
-        [self.vertices.len(), self.triangles.len()]
-    }
-}
+/// A part of the lists.
+pub(super) type Part = Range<usize>;
 
 /// The memory of a search by cuts.
 #[derive(Debug, Default)]
 pub(super) struct Cutter {
-    lists: Lists,
+    /// Triangles of lists, used like a stack; those of A moved to B's place.
+    triangles: Vec<Triangle>,
+    /// What a cut leaves, or the halves of a list.
+    kept: Vec<Triangle>,
+    other: Vec<Triangle>,
+    keys: Vec<f32>,
     /// Of the vertices along a direction.
     dots: [Vec<f32>; 2],
 }
@@ -148,15 +73,6 @@ pub(super) enum Look {
     Overlap([usize; 2]),
 }
 
-/// The smallest and the largest of projections, and whose they are.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) low: f32,
-    pub(super) high: f32,
-    pub(super) lowest: u32,
-    pub(super) highest: u32,
-}
-
 impl Cutter {
     /// A few steps of GJK on all vertices, without cuts: whether a direction parts the hulls.
     pub(super) fn look(&mut self, search: &Search<'_>, steps: usize, stats: &mut Stats) -> Look {
@@ -186,62 +102,55 @@ impl Cutter {
 
     /// Every pair of triangles that may meet.
     pub(super) fn run(&mut self, search: &Search<'_>, out: &mut Vec<[u32; 2]>, stats: &mut Stats) {
-        self.lists.truncate([0, 0]);
+        self.triangles.clear();
         if search.own {
-            let all = self.whole(search.a, Vec4::ZERO);
+            let all = self.take(search.a, Vec4::ZERO, |_| true);
             self.own(search, all, 0, out, stats);
             return;
         }
         let Some(direction) = first_direction(search) else { return };
-        let Some((a, b)) = self.first_cut(search, direction, stats) else { return };
-        self.check(search, [a, b], direction, 0, out, stats);
+        if let Some(parts) = self.first_cut(search, direction, stats) {
+            self.check(search, parts, direction, 0, out, stats);
+        }
     }
 
-    /// All of a mesh's triangles that take part.
-    fn whole(&mut self, mesh: &SoftMesh, shift: Vec4) -> Part {
-        let (packed, usable) = (mesh.packed(), mesh.usable());
-        let mut triangles = (0..).zip(mesh.triangles()).filter(|(i, _)| usable[*i as usize]);
-        let at = |_: &[Vec4], v: usize| packed[v] + shift;
-        let next = |_: &[[u32; 4]]| triangles.next().map(|(i, t): (u32, &[u32; 3])| [t[0], t[1], t[2], i]);
-        self.lists.add(packed.len(), at, next)
+    /// Those triangles of a mesh that take part and for which `keep` holds, as a part, moved by `shift`.
+    fn take(&mut self, mesh: &SoftMesh, shift: Vec4, keep: impl Fn(&[u32; 3]) -> bool) -> Part {
+        let packed = mesh.packed();
+        let from = self.triangles.len();
+        for ((i, t), usable) in (0..).zip(mesh.triangles()).zip(mesh.usable()) {
+            if *usable && keep(t) {
+                let at = |i: usize| packed.get(t[i] as usize).copied().unwrap_or(Vec4::ZERO) + shift;
+                self.triangles.push(Triangle::new([at(0), at(1), at(2)], i));
+            }
+        }
+        from..self.triangles.len()
     }
 
     /// The first cut, from the meshes themselves; none if it leaves nothing.
-    fn first_cut(&mut self, search: &Search<'_>, direction: Vec3, stats: &mut Stats) -> Option<(Part, Part)> {
+    fn first_cut(&mut self, search: &Search<'_>, direction: Vec3, stats: &mut Stats) -> Option<[Part; 2]> {
         let (a, b) = (search.a, search.b);
         let by = search.shift.xyz().dot(direction);
-        let of_a = project(a.packed(), direction, &mut self.dots[0]);
-        let of_b = project(b.packed(), direction, &mut self.dots[1]);
+        let dots = core::mem::take(&mut self.dots);
+        let [mut dots_a, mut dots_b] = dots;
+        let of_a = project(a.packed(), direction, &mut dots_a);
+        let of_b = project(b.packed(), direction, &mut dots_b);
         stats.projected += a.packed().len() + b.packed().len();
         stats.cut += a.triangles().len() + b.triangles().len();
         let from = if cuts(search, &of_a, of_b.low - by, of_a.high) { of_b.low - by } else { of_a.low };
         let to = if cuts(search, &of_b, of_b.low, of_a.high + by) { of_a.high + by } else { of_b.high };
         let (from, to) = (from - search.doubt(), to + search.doubt());
-        let [dots_a, dots_b] = [&self.dots[0], &self.dots[1]];
-        let kept = |mesh: &SoftMesh, lists: &mut Lists, shift: Vec4, keep: &dyn Fn(&[u32; 3]) -> bool| {
-            let (packed, usable) = (mesh.packed(), mesh.usable());
-            let mut all = (0..).zip(mesh.triangles());
-            let at = |_: &[Vec4], v: usize| packed[v] + shift;
-            let next = |_: &[[u32; 4]]| {
-                all.find(|(i, t): &(u32, &[u32; 3])| usable[*i as usize] && keep(t))
-                    .map(|(i, t)| [t[0], t[1], t[2], i])
-            };
-            lists.add(packed.len(), at, next)
+        let reaches = |dots: &[f32], t: &[u32; 3], within: &dyn Fn(f32) -> bool| {
+            t.iter().any(|v| dots.get(*v as usize).is_none_or(|d| within(*d)))
         };
-        let most = |t: &[u32; 3]| {
-            let d = |v: u32| dots_a[v as usize];
-            d(t[0]).max(d(t[1])).max(d(t[2])) >= from
+        let part_a = self.take(a, search.shift, |t| reaches(&dots_a, t, &|d| d >= from));
+        let part_b = if part_a.is_empty() {
+            part_a.clone()
+        } else {
+            self.take(b, Vec4::ZERO, |t| reaches(&dots_b, t, &|d| d <= to))
         };
-        let least = |t: &[u32; 3]| {
-            let d = |v: u32| dots_b[v as usize];
-            d(t[0]).min(d(t[1])).min(d(t[2])) <= to
-        };
-        let part_a = kept(a, &mut self.lists, search.shift, &most);
-        if part_a.len() == 0 {
-            return None;
-        }
-        let part_b = kept(b, &mut self.lists, Vec4::ZERO, &least);
-        (part_b.len() > 0).then_some((part_a, part_b))
+        self.dots = [dots_a, dots_b];
+        (!part_a.is_empty() && !part_b.is_empty()).then_some([part_a, part_b])
     }
 
     /// Cuts two parts along directions until they do not shrink, then splits them and checks the halves.
@@ -254,108 +163,106 @@ impl Cutter {
         out: &mut Vec<[u32; 2]>,
         stats: &mut Stats,
     ) {
-        let top = self.lists.lengths();
+        let top = self.triangles.len();
         let doubt = search.doubt();
         for _ in 0..CUTS {
             if a.len() <= search.leaf && b.len() <= search.leaf {
                 break;
             }
-            let of_a =
-                project(&self.lists.vertices[a.vertices[0]..a.vertices[1]], direction, &mut self.dots[0]);
-            let of_b =
-                project(&self.lists.vertices[b.vertices[0]..b.vertices[1]], direction, &mut self.dots[1]);
-            stats.projected += self.dots[0].len() + self.dots[1].len();
+            let of_a = extent(&self.triangles[a.clone()], direction);
+            let of_b = extent(&self.triangles[b.clone()], direction);
+            stats.projected += a.len() + b.len();
             if of_a.high < of_b.low - doubt {
-                self.lists.truncate(top);
+                self.triangles.truncate(top);
                 return;
             }
-            let before = [a.len(), b.len()];
-            let p = self.lists.vertices[a.vertices[0] + of_a.highest as usize].xyz();
-            let q = self.lists.vertices[b.vertices[0] + of_b.lowest as usize].xyz();
+            let p = self.triangles[a.start + of_a.highest as usize].support(direction);
+            let q = self.triangles[b.start + of_b.lowest as usize].support(-direction);
+            let before = a.len() + b.len();
             if cuts(search, &of_a, of_b.low, of_a.high) && of_a.low < of_b.low - doubt {
-                let (from, dots) = (of_b.low - doubt, &self.dots[0]);
-                a = self.lists.keep(&a, |_, t| {
-                    let d = |i: usize| dots[t[i] as usize];
-                    d(0).max(d(1)).max(d(2)) >= from
-                });
-                stats.cut += before[0];
+                stats.cut += a.len();
+                a = self.keep(a, direction, of_b.low - doubt);
             }
             if cuts(search, &of_b, of_b.low, of_a.high) && of_b.high > of_a.high + doubt {
-                let (to, dots) = (of_a.high + doubt, &self.dots[1]);
-                b = self.lists.keep(&b, |_, t| {
-                    let d = |i: usize| dots[t[i] as usize];
-                    d(0).min(d(1)).min(d(2)) <= to
-                });
-                stats.cut += before[1];
+                stats.cut += b.len();
+                b = self.keep(b, -direction, -(of_a.high + doubt));
             }
-            if a.len() == 0 || b.len() == 0 {
-                self.lists.truncate(top);
+            if a.is_empty() || b.is_empty() {
+                self.triangles.truncate(top);
                 return;
             }
-            if a.len() == before[0] && b.len() == before[1] {
+            // Lists that shrink little are better split.
+            if LITTLE * (a.len() + b.len()) > (LITTLE - 1) * before {
                 break;
             }
             let Some(next) = reflected(direction, p, q) else { break };
             direction = next;
         }
         self.halves(search, [a, b], direction, depth, out, stats);
-        self.lists.truncate(top);
+        self.triangles.truncate(top);
+    }
+
+    /// What of a part reaches beyond a place along a direction, as a part of its own.
+    fn keep(&mut self, part: Part, direction: Vec3, from: f32) -> Part {
+        self.kept.clear();
+        beyond(&self.triangles[part.clone()], direction, from, &mut self.kept);
+        if self.kept.len() == part.len() {
+            return part;
+        }
+        let start = self.triangles.len();
+        self.triangles.extend_from_slice(&self.kept);
+        start..self.triangles.len()
     }
 
     /// Splits what is larger than a leaf, and checks each piece of one with each of the other.
     fn halves(
         &mut self,
         search: &Search<'_>,
-        parts: [Part; 2],
+        [a, b]: [Part; 2],
         direction: Vec3,
         depth: usize,
         out: &mut Vec<[u32; 2]>,
         stats: &mut Stats,
     ) {
-        if parts.iter().all(|p| p.len() <= search.leaf) || depth >= DEPTH {
-            self.leaves(search, parts, out, stats);
+        if (a.len() <= search.leaf && b.len() <= search.leaf) || depth >= DEPTH {
+            self.leaves(search, [a, b], out, stats);
             return;
         }
-        let pieces = parts.map(|part| {
-            let whole = part.len() <= search.leaf;
-            stats.cut += if whole { 0 } else { part.len() };
-            if whole { [part, Part::default()] } else { split(&mut self.lists, &part, direction) }
-        });
-        for b in pieces[1] {
-            for a in pieces[0] {
-                if a.len() > 0 && b.len() > 0 {
-                    let between = self.middle(&b) - self.middle(&a);
+        let of_a = self.pieces(search, a, direction, stats);
+        let of_b = self.pieces(search, b, direction, stats);
+        let middles = [self.middle(&of_a[0]), self.middle(&of_a[1])];
+        for b in &of_b {
+            let from = self.middle(b);
+            for (a, to) in of_a.iter().zip(middles) {
+                if !a.is_empty() && !b.is_empty() {
+                    let between = from - to;
                     let direction = between.try_normalize().unwrap_or(direction);
-                    self.check(search, [a, b], direction, depth + 1, out, stats);
+                    self.check(search, [a.clone(), b.clone()], direction, depth + 1, out, stats);
                 }
             }
         }
     }
 
+    /// Two halves of a part, or the part and nothing if it is a leaf.
+    fn pieces(&mut self, search: &Search<'_>, part: Part, direction: Vec3, stats: &mut Stats) -> [Part; 2] {
+        if part.len() <= search.leaf {
+            return [part, 0..0];
+        }
+        stats.cut += part.len();
+        split(&mut self.triangles, part, direction, &mut self.keys, [&mut self.kept, &mut self.other])
+    }
+
     /// The middle of the box of a part.
     fn middle(&self, part: &Part) -> Vec3 {
-        let own = &self.lists.vertices[part.vertices[0]..part.vertices[1]];
-        let (low, high) = own
-            .iter()
-            .fold((Vec4::INFINITY, Vec4::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
-        (0.5 * (low + high)).xyz()
+        middle(&self.triangles[part.clone()])
     }
 
     /// Every triangle of one part with every one of the other, eight by eight.
-    fn leaves(&mut self, search: &Search<'_>, parts: [Part; 2], out: &mut Vec<[u32; 2]>, stats: &mut Stats) {
-        let [a, b] = parts.map(|p| p.triangles);
-        let mut ids = [0; LANES];
-        let mut eight = |lists: &Lists, from: usize, to: usize, mesh: &SoftMesh, shift: Vec4| {
-            let some = &lists.triangles[from..to.min(from + LANES)];
-            for (id, t) in ids.iter_mut().zip(some) {
-                *id = t[3];
-            }
-            Eight::new(mesh, &ids[..some.len()], shift, search.slack)
-        };
-        for i in (a[0]..a[1]).step_by(LANES) {
-            let of_a = eight(&self.lists, i, a[1], search.a, search.shift);
-            for j in (b[0]..b[1]).step_by(LANES) {
-                let of_b = eight(&self.lists, j, b[1], search.b, Vec4::ZERO);
+    fn leaves(&mut self, search: &Search<'_>, [a, b]: [Part; 2], out: &mut Vec<[u32; 2]>, stats: &mut Stats) {
+        for first in self.triangles[a].chunks(LANES) {
+            let of_a = Eight::of(first, search.slack);
+            for second in self.triangles[b.clone()].chunks(LANES) {
+                let of_b = Eight::of(second, search.slack);
                 candidates(&of_a, &of_b, search.slack, Which::All, out);
                 stats.leaves += 1;
             }
@@ -371,32 +278,31 @@ impl Cutter {
         out: &mut Vec<[u32; 2]>,
         stats: &mut Stats,
     ) {
-        if part.len() <= search.leaf.min(LANES) || depth >= DEPTH {
-            let ids: Vec<u32> =
-                self.lists.triangles[part.triangles[0]..part.triangles[1]].iter().map(|t| t[3]).collect();
-            for (i, first) in ids.chunks(LANES).enumerate() {
-                let a = Eight::new(search.a, first, Vec4::ZERO, search.slack);
+        if part.len() <= search.leaf || depth >= DEPTH {
+            let eights = part.len().div_ceil(LANES);
+            let mut own = self.triangles[part].chunks(LANES);
+            for _ in 0..eights {
+                let Some(first) = own.next() else { break };
+                let a = Eight::of(first, search.slack);
                 candidates(&a, &a, search.slack, Which::Own, out);
-                for second in ids.chunks(LANES).skip(i + 1) {
-                    let b = Eight::new(search.a, second, Vec4::ZERO, search.slack);
-                    candidates(&a, &b, search.slack, Which::All, out);
+                stats.leaves += 1;
+                for second in own.clone() {
+                    candidates(&a, &Eight::of(second, search.slack), search.slack, Which::All, out);
                     stats.leaves += 1;
                 }
-                stats.leaves += 1;
             }
             return;
         }
-        let top = self.lists.lengths();
-        stats.cut += part.len();
-        let [a, b] = split(&mut self.lists, &part, Vec3::ZERO);
-        self.own(search, a, depth + 1, out, stats);
-        self.own(search, b, depth + 1, out, stats);
-        if a.len() > 0 && b.len() > 0 {
+        let top = self.triangles.len();
+        let [a, b] = self.pieces(search, part, Vec3::ZERO, stats);
+        self.own(search, a.clone(), depth + 1, out, stats);
+        self.own(search, b.clone(), depth + 1, out, stats);
+        if !a.is_empty() && !b.is_empty() {
             let between = self.middle(&b) - self.middle(&a);
             let direction = between.try_normalize().unwrap_or(Vec3::X);
             self.check(search, [a, b], direction, depth + 1, out, stats);
         }
-        self.lists.truncate(top);
+        self.triangles.truncate(top);
     }
 }
 
@@ -421,70 +327,6 @@ fn reflected(direction: Vec3, p: Vec3, q: Vec3) -> Option<Vec3> {
     let way = (p - q).try_normalize()?;
     let next = (direction - way * (2.0 * way.dot(direction))).try_normalize()?;
     (next.dot(direction) < 0.999_999).then_some(next)
-}
-
-/// Projections of vertices along a direction, and their extent; infinite the other way round without vertices.
-pub(super) fn project(vertices: &[Vec4], direction: Vec3, dots: &mut Vec<f32>) -> Extent {
-    dots.clear();
-    dots.resize(vertices.len().next_multiple_of(LANES), 0.0);
-    let mut extent = Extent { low: f32::INFINITY, high: f32::NEG_INFINITY, lowest: 0, highest: 0 };
-    project_lanes(bytemuck::cast_slice(vertices), direction.to_array(), dots, &mut extent);
-    dots.truncate(vertices.len());
-    extent
-}
-
-dispatch! {
-    fn project_lanes / project_plain =
-        project_kernel(vertices: &[[f32; 4]], direction: [f32; 3], dots: &mut [f32], extent: &mut Extent)
-}
-
-#[inline(always)]
-fn project_kernel<L: Lanes>(
-    vertices: &[[f32; 4]],
-    direction: [f32; 3],
-    dots: &mut [f32],
-    extent: &mut Extent,
-) {
-    let d = [L::splat(direction[0]), L::splat(direction[1]), L::splat(direction[2])];
-    let (eights, rest) = vertices.as_chunks::<LANES>();
-    let (dots, _) = dots.as_chunks_mut::<LANES>();
-    let mut last = [[0.0; 4]; LANES];
-    if let Some(end) = rest.last() {
-        for i in 0..LANES {
-            last[i] = if i < rest.len() { rest[i] } else { *end };
-        }
-    }
-    let count = eights.len() + usize::from(!rest.is_empty());
-    let (mut low, mut high) = (L::splat(f32::INFINITY), L::splat(f32::NEG_INFINITY));
-    let (mut lowest, mut highest) = (L::ints(0), L::ints(0));
-    let mut at = L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7]);
-    for i in 0..count {
-        let eight = if i < eights.len() { &eights[i] } else { &last };
-        let [x, y, z, _] = L::load_quads::<1>(bytemuck::cast_ref(eight), 0);
-        let s = d[0].mul(x).add(d[1].mul(y)).add(d[2].mul(z));
-        s.store(&mut dots[i]);
-        let (less, more) = (s.lt(low), high.lt(s));
-        (low, lowest) = (L::select(less, s, low), L::int_select(less, at, lowest));
-        (high, highest) = (L::select(more, s, high), L::int_select(more, at, highest));
-        at = L::int_add(at, L::ints(LANES as i32));
-    }
-    let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
-    let (mut low_at, mut high_at) = ([0; LANES], [0; LANES]);
-    low.store(&mut lows);
-    high.store(&mut highs);
-    L::store_ints(lowest, &mut low_at);
-    L::store_ints(highest, &mut high_at);
-    let end = vertices.len().saturating_sub(1) as i32;
-    for i in 0..LANES {
-        // Copies of the last vertex are the last vertex.
-        let (l, h) = (low_at[i].min(end) as u32, high_at[i].min(end) as u32);
-        if lows[i] < extent.low || (lows[i] == extent.low && l < extent.lowest) {
-            (extent.low, extent.lowest) = (lows[i], l);
-        }
-        if highs[i] > extent.high || (highs[i] == extent.high && h < extent.highest) {
-            (extent.high, extent.highest) = (highs[i], h);
-        }
-    }
 }
 
 /// How many projections are at least `from`.

@@ -4,6 +4,7 @@
 //! is few more than what does meet.
 
 use super::SoftMesh;
+use super::project::Triangle;
 use super::refit::{Boxes, NONE, NOTHING, join};
 use crate::simd::{LANES, Lanes, dispatch};
 use glam::Vec4;
@@ -28,18 +29,20 @@ pub(super) struct Eight {
 }
 
 impl Eight {
+    const EMPTY: Self = Self {
+        corners: [[[0.0; LANES]; 3]; 3],
+        normal: [[0.0; LANES]; 3],
+        size: [0.0; LANES],
+        doubt: [0.0; LANES],
+        boxes: Boxes::EMPTY,
+        all: NOTHING,
+        ids: [NONE; LANES],
+    };
+
     /// Up to eight triangles of a mesh, moved by `shift`; those that do not take part are left out. `slack`: how far a corner can be off
     /// along an axis [m].
     pub(super) fn new(mesh: &SoftMesh, triangles: &[u32], shift: Vec4, slack: f32) -> Self {
-        let mut eight = Self {
-            corners: [[[0.0; LANES]; 3]; 3],
-            normal: [[0.0; LANES]; 3],
-            size: [0.0; LANES],
-            doubt: [0.0; LANES],
-            boxes: Boxes::EMPTY,
-            all: NOTHING,
-            ids: [NONE; LANES],
-        };
+        let mut eight = Self::EMPTY;
         let packed = mesh.packed();
         for (lane, id) in triangles.iter().take(LANES).enumerate() {
             let (Some(t), Some(true)) = (mesh.triangles().get(*id as usize), mesh.usable().get(*id as usize))
@@ -53,12 +56,23 @@ impl Eight {
         eight
     }
 
+    /// Up to eight triangles of a list.
+    pub(super) fn of(triangles: &[Triangle], slack: f32) -> Self {
+        let mut eight = Self::EMPTY;
+        for (lane, t) in triangles.iter().take(LANES).enumerate() {
+            eight.set(lane, t.corners(), slack);
+            eight.ids[lane] = t.id();
+        }
+        eight
+    }
+
     #[inline(always)]
     fn set(&mut self, lane: usize, corners: [Vec4; 3], slack: f32) {
         let [a, b, c] = corners;
-        for (column, corner) in self.corners.iter_mut().zip(corners.map(|v| v.to_array())) {
+        for i in 0..3 {
+            let corner = corners[i].to_array();
             for axis in 0..3 {
-                column[axis][lane] = corner[axis];
+                self.corners[i][axis][lane] = corner[axis];
             }
         }
         let (u, v) = ((b - a).truncate(), (c - a).truncate());

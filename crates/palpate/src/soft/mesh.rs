@@ -243,14 +243,20 @@ impl SoftMesh {
     fn pack_about(&mut self, origin: DVec3) {
         self.origin = origin;
         let (mut low, mut high) = (Vec4::INFINITY, Vec4::NEG_INFINITY);
-        for (i, (p, packed)) in self.positions.iter().zip(&mut self.packed).enumerate() {
-            if is_place(*p) {
+        let mut lost = false;
+        for (p, packed) in self.positions.iter().zip(&mut self.packed) {
+            // Written out: what is not a number is not less than the farthest either.
+            let place = p.x.abs() <= FARTHEST && p.y.abs() <= FARTHEST && p.z.abs() <= FARTHEST;
+            if place {
                 let d = (*p - origin).as_vec3().extend(0.0);
                 *packed = d;
                 (low, high) = (low.min(d), high.max(d));
-            } else {
-                self.lost.push(i as u32);
             }
+            lost |= !place;
+        }
+        if lost {
+            let all = (0..).zip(&self.positions);
+            self.lost.extend(all.filter(|(_, p)| !is_place(**p)).map(|(i, _): (u32, _)| i));
         }
         if low.x > high.x {
             (low, high) = (Vec4::ZERO, Vec4::ZERO);

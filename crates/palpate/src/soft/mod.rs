@@ -25,6 +25,7 @@
 //! ```
 
 mod contacts;
+mod continuous;
 mod cut;
 mod distance;
 mod leaf;
@@ -33,6 +34,7 @@ mod mesh;
 mod pairs;
 mod parting;
 mod predicates;
+mod project;
 #[cfg(test)]
 mod referee;
 mod refit;
@@ -43,6 +45,7 @@ mod tri_tri;
 mod triangle_distance;
 
 pub use contacts::{SoftContact, contacts};
+pub use continuous::{ContinuousParams, Impact, edge_edge, vertex_face};
 pub use distance::SoftDistance;
 pub use meeting::{Meeting, meeting};
 pub use mesh::SoftMesh;

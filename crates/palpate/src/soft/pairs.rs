@@ -38,7 +38,7 @@ pub struct SoftParams {
 
 impl Default for SoftParams {
     fn default() -> Self {
-        Self { method: Method::Auto, leaf: 8, cut_threshold: 1.0 }
+        Self { method: Method::Auto, leaf: 32, cut_threshold: 1.0 }
     }
 }
 

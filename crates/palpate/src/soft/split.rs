@@ -1,44 +1,52 @@
 //! A list in two halves, across the direction it was cut along.
 //!
 //! Based on: Hatab, Kheddar, 2006, section V [hatab06]: the median across a direction orthogonal to the last cut.
-//! Differs: of the orthogonal directions it takes the one along which the list is longest, by its box; halves are made by number, so that each
-//! has half of the triangles even if all their middles are the same.
+//! Differs: of the orthogonal directions it takes the one along which the list is longest, by its box; the median is that of some of the
+//! triangles; where that does not part them, halves are made by number.
 
-use super::cut::{Lists, Part};
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use super::cut::Part;
+use super::project::{Triangle, bounds, part_at};
+use glam::{Vec3, Vec4Swizzles};
 
-/// Two halves of a part, as parts of their own, added to the lists. `cut`: the direction it was cut along; zero for none.
-pub(super) fn split(lists: &mut Lists, part: &Part, cut: Vec3) -> [Part; 2] {
-    let direction = across(&lists.vertices[part.vertices[0]..part.vertices[1]], cut);
-    let Lists { vertices, triangles, keys, sorted, .. } = lists;
+/// Triangles of which the median is taken, about. More: more even halves. Fewer: quicker.
+const SOME: usize = 63;
+
+/// Two halves of a part, as parts of their own, added to the list. `cut`: the direction it was cut along; zero for none.
+pub(super) fn split(
+    triangles: &mut Vec<Triangle>,
+    part: Part,
+    cut: Vec3,
+    keys: &mut Vec<f32>,
+    [low, high]: [&mut Vec<Triangle>; 2],
+) -> [Part; 2] {
+    let own = &triangles[part.clone()];
+    let direction = across(own, cut);
+    let key = |t: &Triangle| {
+        let [a, b, c] = t.corners();
+        (a + b + c).xyz().dot(direction)
+    };
     keys.clear();
-    for (i, t) in (0..).zip(&triangles[part.triangles[0]..part.triangles[1]]) {
-        let at = |v: u32| vertices[part.vertices[0] + v as usize];
-        let middle = at(t[0]) + at(t[1]) + at(t[2]);
-        keys.push((middle.xyz().dot(direction), i));
-    }
+    keys.extend(own.iter().step_by(own.len().div_ceil(SOME)).map(key));
     let half = keys.len() / 2;
-    let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-    if half == 0 {
-        return [*part, Part::default()];
-    }
-    sorted.clone_from(keys);
-    let (_, median, _) = sorted.select_nth_unstable_by(half, order);
+    let (_, median, _) = keys.select_nth_unstable_by(half, f32::total_cmp);
     let median = *median;
-    let first = part.triangles[0];
-    let keys = core::mem::take(&mut lists.keys);
-    let before = |i: usize| keys.get(i - first).is_some_and(|k| order(k, &median).is_lt());
-    let low = lists.keep(part, |i, _| before(i));
-    let high = lists.keep(part, |i, _| !before(i));
-    lists.keys = keys;
-    [low, high]
+    low.clear();
+    high.clear();
+    part_at(&triangles[part.clone()], direction, median, low, high);
+    if low.is_empty() || high.is_empty() {
+        let middle = part.start + part.len() / 2;
+        return [part.start..middle, middle..part.end];
+    }
+    let start = triangles.len();
+    triangles.extend_from_slice(low);
+    let middle = triangles.len();
+    triangles.extend_from_slice(high);
+    [start..middle, middle..triangles.len()]
 }
 
-/// The longest axis of the box of vertices, as far as it is orthogonal to a direction.
-fn across(vertices: &[Vec4], cut: Vec3) -> Vec3 {
-    let (low, high) = vertices
-        .iter()
-        .fold((Vec4::INFINITY, Vec4::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+/// The longest axis of the box of triangles, as far as it is orthogonal to a direction.
+fn across(triangles: &[Triangle], cut: Vec3) -> Vec3 {
+    let [low, high] = bounds(triangles);
     let extent = (high - low).xyz();
     let mut best = (f32::NEG_INFINITY, Vec3::X);
     for axis in Vec3::AXES {

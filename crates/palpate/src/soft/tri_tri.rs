@@ -88,9 +88,10 @@ fn bounds(t: &[DVec3; 3]) -> [DVec3; 2] {
 #[inline(always)]
 fn sides_within(t: &[DVec3; 3], points: &[DVec3; 3], bound: f64) -> (u32, u32) {
     let n = (t[1] - t[0]).cross(t[2] - t[0]);
-    let d = points.map(|p| n.dot(p - t[0]));
-    let bits = |hit: [bool; 3]| u32::from(hit[0]) | u32::from(hit[1]) << 1 | u32::from(hit[2]) << 2;
-    (bits(d.map(|d| d > bound)), bits(d.map(|d| d < -bound)))
+    // Written out: `map` of an array stays a call.
+    let d = [n.dot(points[0] - t[0]), n.dot(points[1] - t[0]), n.dot(points[2] - t[0])];
+    let bits = |x: bool, y: bool, z: bool| u32::from(x) | u32::from(y) << 1 | u32::from(z) << 2;
+    (bits(d[0] > bound, d[1] > bound, d[2] > bound), bits(d[0] < -bound, d[1] < -bound, d[2] < -bound))
 }
 
 /// The corners from that whose bit is set on, the other two exchanged if so asked.
@@ -101,7 +102,7 @@ fn from_corner(t: &[DVec3; 3], bit: u32, exchange: bool) -> [DVec3; 3] {
     let first = (bit >> 1) as usize & 3;
     let second = NEXT[usize::from(exchange)][first] as usize;
     let third = NEXT[usize::from(!exchange)][first] as usize;
-    [first, second, third].map(|i| t[i.min(2)])
+    [t[first.min(2)], t[second.min(2)], t[third.min(2)]]
 }
 
 /// The same, decided by exact signs alone.
