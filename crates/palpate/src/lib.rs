@@ -53,6 +53,8 @@
 //! | a force with friction for haptics or control, and its derivative | [`force::penalty`], [`force::derivative`] |
 //! | contacts for a physics engine, the same from step to step | [`manifold::Pair::update`] |
 //! | bodies that fall and lie, without an engine | [`World::step`] |
+//! | which triangles of two deforming meshes meet, and how far apart they are | [`soft::Soft::pairs`], [`soft::Soft::distance`] |
+//! | when two moving triangles first touch | [`soft::vertex_face`], [`soft::edge_edge`] |
 //! | spheres, boxes, half-spaces and hulls by formula | [`field::analytic::Analytic`] |
 //! | voxels, or triangles at a distance from a surface | [`Voxmap`], [`field::iso::iso_surface`] |
 //!
@@ -74,6 +76,7 @@
 //! | [`manifold`] | manifolds that stay the same from step to step | two shapes, or a shape and a solid |
 //! | [`force`] | [`Wrench`]: penalty and friction | contacts |
 //! | [`world`] | [`World`]: rigid bodies that meet | shapes and solids |
+//! | [`soft`] | pairs of triangles, contacts, distances | meshes that deform |
 //! | [`asset`] | [`Asset`]: `.palp` files | any of mesh, field and points |
 
 pub mod asset;

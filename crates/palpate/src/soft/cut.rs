@@ -64,40 +64,34 @@ impl Search<'_> {
     }
 }
 
-/// What the first look at two lists says.
-#[derive(Clone, Copy, Debug)]
+/// What a look at two lists says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// A direction along which they are apart.
-    Apart(Vec3),
-    /// Vertices of each that are not before, or after, all of the other along the first direction.
-    Overlap([usize; 2]),
+    /// A direction parts their hulls.
+    Apart,
+    /// None was found.
+    Open,
 }
 
 impl Cutter {
     /// A few steps of GJK on all vertices, without cuts: whether a direction parts the hulls.
     pub(super) fn look(&mut self, search: &Search<'_>, steps: usize, stats: &mut Stats) -> Look {
         let [a, b] = [search.a.packed(), search.b.packed()];
-        let Some(mut direction) = first_direction(search) else { return Look::Apart(Vec3::X) };
-        let mut least: Option<[usize; 2]> = None;
+        let Some(mut direction) = first_direction(search) else { return Look::Apart };
         for _ in 0..steps {
             let by = search.shift.xyz().dot(direction);
             let of_a = project(a, direction, &mut self.dots[0]);
             let of_b = project(b, direction, &mut self.dots[1]);
             stats.projected += a.len() + b.len();
             if of_a.high + by < of_b.low - search.doubt() {
-                return Look::Apart(direction);
-            }
-            let after = count_above(&self.dots[0], of_b.low - by - search.doubt());
-            let before = self.dots[1].len() - count_above(&self.dots[1], of_a.high + by + search.doubt());
-            if least.is_none_or(|[x, y]| after + before < x + y) {
-                least = Some([after, before]);
+                return Look::Apart;
             }
             let (p, q) = (a.get(of_a.highest as usize), b.get(of_b.lowest as usize));
             let (Some(p), Some(q)) = (p, q) else { break };
             let Some(next) = reflected(direction, (*p + search.shift).xyz(), q.xyz()) else { break };
             direction = next;
         }
-        Look::Overlap(least.unwrap_or([a.len(), b.len()]))
+        Look::Open
     }
 
     /// Every pair of triangles that may meet.
@@ -327,9 +321,4 @@ fn reflected(direction: Vec3, p: Vec3, q: Vec3) -> Option<Vec3> {
     let way = (p - q).try_normalize()?;
     let next = (direction - way * (2.0 * way.dot(direction))).try_normalize()?;
     (next.dot(direction) < 0.999_999).then_some(next)
-}
-
-/// How many projections are at least `from`.
-fn count_above(dots: &[f32], from: f32) -> usize {
-    dots.iter().map(|d| usize::from(*d >= from)).sum()
 }

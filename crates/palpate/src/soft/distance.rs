@@ -98,6 +98,7 @@ dispatch! {
 }
 
 /// Opens the larger of two nodes: its children with the other.
+#[expect(clippy::needless_range_loop, reason = "iterators stay calls in functions with target features")]
 #[inline(always)]
 fn open_kernel<L: Lanes>(job: &Open<'_>, [ka, i, kb, j]: [u32; 4], out: &mut Nodes) {
     let size = |[low, high]: [Vec4; 2]| (high - low).max_element();
@@ -131,6 +132,7 @@ dispatch! {
 }
 
 /// Pairs of triangles whose boxes are near, the nearest first.
+#[expect(clippy::needless_range_loop, reason = "iterators stay calls in functions with target features")]
 #[inline(always)]
 fn near_kernel<L: Lanes>(a: &Eight, b: &Eight, limit: f32, out: &mut Vec<(f32, [u32; 2])>) {
     let mut squared = [0.0; LANES];

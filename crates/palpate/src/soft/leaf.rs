@@ -66,6 +66,7 @@ impl Eight {
         eight
     }
 
+    #[expect(clippy::needless_range_loop, reason = "iterators stay calls in functions with target features")]
     #[inline(always)]
     fn set(&mut self, lane: usize, corners: [Vec4; 3], slack: f32) {
         let [a, b, c] = corners;
@@ -155,6 +156,7 @@ fn apart<L: Lanes>(a: &Eight, lane: usize, b: &Eight, slack: f32) -> u32 {
 }
 
 /// Where three corners are certainly on one side of a plane through a point.
+#[expect(clippy::needless_range_loop, reason = "iterators stay calls in functions with target features")]
 #[inline(always)]
 fn side<L: Lanes>(p: [L; 3], n: [L; 3], size: L, doubt: L, corners: &[[L; 3]; 3], slack: f32) -> u32 {
     let mut low = L::splat(f32::INFINITY);

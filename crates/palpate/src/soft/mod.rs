@@ -24,10 +24,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod auto;
 mod contacts;
 mod continuous;
 mod cut;
 mod distance;
+mod hull;
 mod leaf;
 mod meeting;
 mod mesh;
@@ -47,6 +49,7 @@ mod triangle_distance;
 pub use contacts::{SoftContact, contacts};
 pub use continuous::{ContinuousParams, Impact, edge_edge, vertex_face};
 pub use distance::SoftDistance;
+pub use hull::{Hulls, hulls};
 pub use meeting::{Meeting, meeting};
 pub use mesh::SoftMesh;
 pub use pairs::{Method, Pairs, Soft, SoftParams, Stats};

@@ -1,7 +1,7 @@
 //! Every pair of triangles that meet, of two meshes or of one with itself.
 
 use super::SoftMesh;
-use super::cut::{Cutter, Look, Search};
+use super::cut::{Cutter, Search};
 use super::leaf::{Eight, Which, candidates};
 use super::refit::{Fitting, Tree, Walk, walk};
 use super::tri_tri::triangles_meet;
@@ -10,13 +10,11 @@ use glam::Vec4;
 
 /// Candidates that are tested by one task.
 const CHUNK: usize = 1024;
-/// Steps of GJK on all vertices before [`Method::Auto`] decides.
-const LOOK: usize = 3;
 
 /// How pairs are looked for. All find the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Whichever takes fewer operations, by what a first look says; not by time, so that it is the same every time.
+    /// Whichever takes fewer operations, as far as can be foreseen; not by time, so that it is the same every time.
     #[default]
     Auto,
     /// Lists are cut to where they can meet and split, again and again: nothing is kept, nothing has to be fitted.
@@ -73,17 +71,41 @@ pub struct Pairs {
 }
 
 /// The memory of questions about soft meshes: keep it, and questions after the first do not allocate.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Soft {
     pairs: Pairs,
     candidates: Vec<[u32; 2]>,
-    cutter: Cutter,
+    pub(super) cutter: Cutter,
     stack: Vec<[u32; 4]>,
     leaves: Vec<[u32; 2]>,
     sides: [Side; 2],
+    /// Whether the last question found pairs.
+    pub(super) met: bool,
+    /// How much more cuts have taken than trees would have, while there were none.
+    pub(super) lost: f64,
+    /// How many times that has to be what a tree takes before it is built: at least 1.
+    pub(super) patience: f64,
     /// What [`Soft::distance`] has left to look at, and the triangles it found last.
     pub(super) nodes: super::distance::Nodes,
     pub(super) nearest: Option<[u32; 2]>,
+}
+
+impl Default for Soft {
+    fn default() -> Self {
+        Self {
+            pairs: Pairs::default(),
+            candidates: Vec::new(),
+            cutter: Cutter::default(),
+            stack: Vec::new(),
+            leaves: Vec::new(),
+            sides: Default::default(),
+            met: false,
+            lost: 0.0,
+            patience: 1.0,
+            nodes: Vec::new(),
+            nearest: None,
+        }
+    }
 }
 
 /// Eights of the leaves that were met.
@@ -155,33 +177,22 @@ impl Soft {
             own,
         };
         let mut stats = Stats::default();
-        stats.method = match params.method {
+        let method = match params.method {
             Method::Auto => self.choose(&search, &mut stats),
-            chosen => chosen,
+            chosen => Some(chosen),
         };
-        match stats.method {
-            Method::Refit => self.by_boxes(&search, &mut stats),
-            Method::Cut => self.cutter.run(&search, &mut self.candidates, &mut stats),
-            Method::Auto => {}
+        match method {
+            Some(Method::Refit) => self.by_boxes(&search, &mut stats),
+            Some(_) => self.cutter.run(&search, &mut self.candidates, &mut stats),
+            None => {}
         }
-        if stats.method == Method::Auto {
-            stats.method = Method::Cut;
-        }
+        // Where a look was enough, it was one of cuts.
+        stats.method = method.unwrap_or(Method::Cut);
         stats.tested = self.candidates.len();
         self.pairs.stats = stats;
         self.decide(a, b, own);
+        self.met = !self.pairs.list.is_empty();
         &self.pairs
-    }
-
-    /// Which method takes fewer operations; [`Method::Auto`] if there is nothing to find.
-    fn choose(&mut self, search: &Search<'_>, stats: &mut Stats) -> Method {
-        if search.own {
-            return Method::Refit;
-        }
-        match self.cutter.look(search, LOOK, stats) {
-            Look::Apart(_) => Method::Auto,
-            Look::Overlap(_) => Method::Refit,
-        }
     }
 
     /// Candidates by trees of boxes.

@@ -86,7 +86,7 @@ impl Tree {
     pub(super) fn update(&mut self, mesh: &SoftMesh) -> Fitting {
         let now = mesh.version();
         let mut fitting = Fitting::default();
-        if (Version { motion: 0, ..self.made }) != (Version { motion: 0, ..now }) {
+        if !self.is_of(mesh) {
             self.build(mesh);
             self.made = now;
             self.fitted = Version::default();
@@ -98,6 +98,12 @@ impl Tree {
             fitting.fitted = self.vertices.len() + self.boxes.iter().map(|b| b.len() * LANES).sum::<usize>();
         }
         fitting
+    }
+
+    /// Whether it was built of the mesh's triangles as they are now.
+    pub(super) fn is_of(&self, mesh: &SoftMesh) -> bool {
+        let of = |v: Version| (v.id, v.shape);
+        of(self.made) == of(mesh.version())
     }
 
     /// Level and number of the node that holds all; none without triangles.
@@ -203,9 +209,9 @@ pub(super) struct Fitting {
 /// Sorts triangles so that each eight, each eight of eights and so on are near each other: halves by the longest axis of their
 /// middles, at multiples of the largest such number below.
 fn arrange(order: &mut [u32], middles: &[Vec4]) {
-    let mut rest = vec![0..order.len()];
-    while let Some(range) = rest.pop() {
-        let part = &mut order[range.clone()];
+    let mut rest = vec![[0, order.len()]];
+    while let Some([from, to]) = rest.pop() {
+        let part = &mut order[from..to];
         if part.len() <= LANES {
             continue;
         }
@@ -221,8 +227,8 @@ fn arrange(order: &mut [u32], middles: &[Vec4]) {
             let key = |t: u32| middles[t as usize].to_array()[axis];
             key(*s).total_cmp(&key(*t)).then(s.cmp(t))
         });
-        rest.push(range.start..range.start + middle);
-        rest.push(range.start + middle..range.end);
+        rest.push([from, from + middle]);
+        rest.push([from + middle, to]);
     }
 }
 

@@ -2,7 +2,7 @@
 use super::*;
 use crate::field::source::random::Random;
 use crate::mesh::{RawMesh, samples};
-use glam::DVec3;
+use glam::{DVec3, Vec3Swizzles};
 
 /// Every pair that meets, by the exact test alone; boxes that are apart are not asked.
 fn brute(a: &SoftMesh, b: &SoftMesh, own: bool) -> Vec<[u32; 2]> {
@@ -113,4 +113,257 @@ fn pairs_are_those_of_brute_force() {
     }
     println!("{configurations} configurations, {hits} with pairs, {pairs} pairs");
     assert!(configurations >= 500 && hits > 250 && hits < 520, "{hits} of {configurations}");
+}
+
+/// Of one mesh with itself: neighbours are left out, folds are found.
+#[test]
+fn own_pairs_are_those_of_brute_force() {
+    let mut memory = Soft::new();
+    let mut r = Random(5);
+    let mut pairs = 0;
+    for (name, rest) in [
+        ("knot", samples::torus_knot(2, 3, 1.0, 0.4, 0.2, 40, 6)),
+        ("sheet", samples::sheet(16)),
+        ("layers", stack(7, 3, 0.0)),
+    ] {
+        let mut mesh = soft(&rest);
+        for step in 0..24 {
+            let fold = 0.3 * step as f64;
+            let noise = if step % 3 == 0 { 0.0 } else { 0.03 };
+            mesh.set_positions(
+                &rest
+                    .positions
+                    .iter()
+                    .map(|p| {
+                        DVec3::new((fold * p.x).sin(), p.y, p.z + 0.1 * (3.0 * fold * p.x).cos())
+                            + r.point(noise)
+                    })
+                    .collect::<Vec<_>>(),
+            )
+            .unwrap();
+            let expected = brute(&mesh, &mesh, true);
+            pairs += expected.len();
+            for (method, leaf) in [(Method::Refit, 8), (Method::Cut, 8), (Method::Cut, 3), (Method::Auto, 32)]
+            {
+                let params = SoftParams { method, leaf, ..SoftParams::default() };
+                assert_eq!(memory.own_pairs(&mesh, &params).list, expected, "{name} {step} {params:?}");
+            }
+        }
+    }
+    assert!(pairs > 1000, "{pairs}");
+}
+
+/// A mesh and itself, and a copy: every triangle meets at least itself.
+#[test]
+fn identical_meshes_meet_everywhere() {
+    let rest = samples::bumpy_sphere(1.0, 0.2, 4, 2, 1);
+    let (a, b) = (soft(&rest), soft(&rest));
+    let expected = brute(&a, &b, false);
+    let mut memory = Soft::new();
+    for (x, y) in [(&a, &b), (&b, &a), (&a, &a)] {
+        all_methods(&mut memory, x, y, &expected, "identical");
+    }
+    assert!((0..a.triangles().len() as u32).all(|t| expected.contains(&[t, t])));
+    // Twice the same triangles: each pair twice, and twice again.
+    let double: Vec<[u32; 3]> = rest.triangles.iter().chain(&rest.triangles).copied().collect();
+    let twice = SoftMesh::new(rest.positions.clone(), double).unwrap();
+    assert_eq!(memory.pairs(&twice, &b, &SoftParams::default()).list.len(), 2 * expected.len());
+    assert_eq!(memory.pairs(&twice, &twice, &SoftParams::default()).list.len(), 4 * expected.len());
+}
+
+/// Distances are those of every pair of triangles, and meeting is distance 0; hulls are nearer, and their axis separates.
+#[test]
+fn distances_are_those_of_brute_force() {
+    let (x, y) = (samples::torus(1.0, 0.3, 14, 8), samples::bumpy_sphere(0.5, 0.1, 4, 2, 3));
+    let (mut a, mut b) = (soft(&x), soft(&y));
+    let mut memory = Soft::new();
+    let mut r = Random(9);
+    let (mut apart, mut met, mut parted) = (0, 0, 0);
+    for step in 0..60 {
+        let (turn, scale) = (r.rotation(), [1.0, 1e-3, 1e3][step % 3]);
+        let away = r.direction() * r.range(0.0, 3.0);
+        a.set_positions(&x.positions.iter().map(|p| *p * scale).collect::<Vec<_>>()).unwrap();
+        b.set_positions(&y.positions.iter().map(|p| (turn * *p + away) * scale).collect::<Vec<_>>()).unwrap();
+        let found = memory.distance(&a, &b).unwrap();
+        let all =
+            |m: &SoftMesh| (0..m.triangles().len() as u32).map(|t| m.corners(t).unwrap()).collect::<Vec<_>>();
+        let mut least = f64::INFINITY;
+        for s in all(&a) {
+            for t in all(&b) {
+                least = least.min(triangle_distance(&s, &t).0);
+            }
+        }
+        assert_eq!(found.distance, least, "step {step}");
+        assert!(((found.witnesses[0] - found.witnesses[1]).length() - least).abs() < 1e-12 * scale);
+        let pairs = memory.pairs(&a, &b, &SoftParams::default()).list.len();
+        assert_eq!(pairs > 0, least == 0.0);
+        if pairs > 0 {
+            met += 1
+        } else {
+            apart += 1
+        }
+        let hulls = hulls(&a, &b).unwrap();
+        assert!(hulls.distance <= least + 1e-6 * scale, "{hulls:?} {least}");
+        if let Some(axis) = hulls.axis {
+            let along = |m: &SoftMesh| m.positions().iter().map(|p| p.dot(axis)).collect::<Vec<_>>();
+            let high = along(&a).into_iter().fold(f64::NEG_INFINITY, f64::max);
+            let low = along(&b).into_iter().fold(f64::INFINITY, f64::min);
+            assert!(
+                low > high && (low - high - hulls.distance).abs() < 1e-5 * scale,
+                "{low} {high} {hulls:?}"
+            );
+            parted += 1;
+        }
+    }
+    assert!(apart > 15 && met > 15 && parted > 10, "{apart} apart, {met} met, {parted} parted");
+}
+
+/// Contacts lie on both triangles, and moving one along the way by its depth parts them.
+#[test]
+fn contacts_say_where_and_how_deep() {
+    let rest = samples::sphere(1.0, 2);
+    let a = soft(&rest);
+    let b = SoftMesh::new(
+        rest.positions.iter().map(|p| *p + DVec3::new(1.7, 0.1, 0.05)).collect(),
+        rest.triangles,
+    )
+    .unwrap();
+    let mut memory = Soft::new();
+    let found = contacts(&a, &b, memory.pairs(&a, &b, &SoftParams::default()));
+    assert!(found.len() > 20 && found.len() == memory.last().list.len());
+    for c in &found {
+        let (s, t) = (a.corners(c.pair[0]).unwrap(), b.corners(c.pair[1]).unwrap());
+        let point = [c.point; 3];
+        assert!(triangle_distance(&s, &point).0 < 1e-12 && triangle_distance(&t, &point).0 < 1e-12);
+        let moved = t.map(|p| p + c.normal * (c.depth + 1e-9));
+        assert!(!triangles_meet(&s, &moved));
+    }
+}
+
+/// Bad input has an answer, and loses nothing.
+#[test]
+fn bad_input_is_answered() {
+    let rest = samples::sphere(1.0, 1);
+    let mut a = soft(&rest);
+    let b = soft(&rest);
+    let mut memory = Soft::new();
+    let params = SoftParams::default();
+    let whole = memory.pairs(&a, &b, &params).list.clone();
+    assert!(!whole.is_empty());
+    assert_eq!(
+        a.set_positions(&[DVec3::ZERO]),
+        Err(SoftError::Length { has: rest.positions.len(), given: 1 })
+    );
+    assert_eq!(memory.pairs(&a, &b, &params).list, whole);
+    assert!(matches!(
+        SoftMesh::new(vec![DVec3::ZERO], vec![[0, 0, 1]]),
+        Err(SoftError::Index { triangle: 0, vertices: 1 })
+    ));
+    assert!(
+        a.add_triangle([0, 1, 9999]).is_err()
+            && a.set_enabled(9999, true).is_err()
+            && a.remove_triangle(9999).is_err()
+    );
+    // One frame without numbers: the triangles of that vertex are out, the others as before; then all are back.
+    for bad in [f64::NAN, f64::INFINITY, -1e300] {
+        let mut positions = rest.positions.clone();
+        positions[3].y = bad;
+        a.set_positions(&positions).unwrap();
+        assert_eq!(a.lost_vertices(), 1);
+        let without: Vec<[u32; 2]> =
+            whole.iter().filter(|p| !a.triangles()[p[0] as usize].contains(&3)).copied().collect();
+        assert!(without.len() < whole.len());
+        for method in [Method::Auto, Method::Cut, Method::Refit] {
+            assert_eq!(memory.pairs(&a, &b, &SoftParams { method, ..params }).list, without);
+        }
+        assert!(memory.distance(&a, &b).is_some() && hulls(&a, &b).is_some());
+        a.set_positions(&rest.positions).unwrap();
+        assert_eq!(memory.pairs(&a, &b, &params).list, whole);
+    }
+    // Nothing, one triangle, all of it without places.
+    let empty = SoftMesh::default();
+    let one = SoftMesh::new(rest.positions[..3].to_vec(), vec![[0, 1, 2]]).unwrap();
+    let lost = SoftMesh::new(vec![DVec3::NAN; 3], vec![[0, 1, 2]]).unwrap();
+    for method in [Method::Auto, Method::Cut, Method::Refit] {
+        let params = SoftParams { method, leaf: 0, cut_threshold: f64::NAN };
+        for (x, y) in [(&empty, &a), (&a, &empty), (&empty, &empty), (&lost, &a), (&a, &lost), (&lost, &lost)]
+        {
+            assert!(
+                memory.pairs(x, y, &params).list.is_empty() && memory.own_pairs(x, &params).list.is_empty()
+                    || x.triangles().len() > 1
+            );
+            assert!(memory.distance(x, y).is_none());
+        }
+        assert_eq!(memory.pairs(&one, &one, &params).list, [[0, 0]]);
+        assert!(!memory.pairs(&one, &a, &params).list.is_empty());
+    }
+    assert!(hulls(&empty, &a).is_none() && hulls(&lost, &a).is_none());
+    // Added and removed: numbers stay, and are used again.
+    let added = a.add_triangle([0, 1, 2]).unwrap();
+    let more = memory.pairs(&a, &b, &params).list.len();
+    assert!(more > whole.len());
+    a.remove_triangle(added).unwrap();
+    assert!(a.remove_triangle(added).is_err() && a.set_enabled(added, true).is_err());
+    assert_eq!(memory.pairs(&a, &b, &params).list, whole);
+    assert_eq!(a.add_triangle([3, 4, 5]).unwrap(), added);
+    let first = a.add_vertices(&[DVec3::X, DVec3::Y, DVec3::Z]).unwrap();
+    let last = a.add_triangle([first, first + 1, first + 2]).unwrap();
+    let expected = brute(&a, &b, false);
+    all_methods(&mut memory, &a, &b, &expected, "added");
+    assert!(expected.iter().any(|p| p[0] == last));
+}
+
+/// Any number of threads gives the same, and the lanes' twins the same bits.
+#[test]
+fn threads_change_nothing() {
+    let rest = samples::bumpy_sphere(1.0, 0.2, 4, 4, 1);
+    let a = soft(&rest);
+    let b = SoftMesh::new(rest.positions.iter().map(|p| p.yzx() + 0.01).collect(), rest.triangles).unwrap();
+    let run = |threads: usize| {
+        crate::par::with_threads(threads, || {
+            let mut memory = Soft::new();
+            let mut all = Vec::new();
+            for method in [Method::Cut, Method::Refit] {
+                let found = memory.pairs(&a, &b, &SoftParams { method, ..SoftParams::default() });
+                all.push((found.list.clone(), Stats { built: 0, fitted: 0, ..found.stats }));
+            }
+            all
+        })
+    };
+    let one = run(1);
+    assert!(one[0].0.len() > 1000 && one[0].0 == one[1].0);
+    assert_eq!(run(3), one);
+}
+
+/// Nothing is done where boxes are apart; trees are built once cuts have taken as long; where the list keeps changing, never.
+#[test]
+fn auto_builds_trees_when_they_pay() {
+    let rest = samples::bumpy_sphere(1.0, 0.1, 4, 4, 1);
+    let mut a = soft(&rest);
+    let place = |x: f64| rest.positions.iter().map(|p| *p + DVec3::X * x).collect::<Vec<_>>();
+    let mut b = soft(&rest);
+    let mut memory = Soft::new();
+    let params = SoftParams::default();
+    b.set_positions(&place(3.0)).unwrap();
+    let stats = memory.pairs(&a, &b, &params).stats;
+    assert_eq!(stats, Stats { method: Method::Cut, ..Stats::default() });
+    // Apart, but not by boxes.
+    b.set_positions(&rest.positions.iter().map(|p| *p + DVec3::splat(1.5)).collect::<Vec<_>>()).unwrap();
+    let stats = memory.pairs(&a, &b, &params).stats;
+    assert!(stats.projected > 0 && stats.cut == 0 && stats.tested == 0, "{stats:?}");
+    let used: Vec<Method> = (0..40)
+        .map(|i| {
+            b.set_positions(&place(1.0 + 0.01 * i as f64)).unwrap();
+            memory.pairs(&a, &b, &params).stats.method
+        })
+        .collect();
+    let built = used.iter().position(|m| *m == Method::Refit).unwrap();
+    assert!(built > 0 && used[built..].iter().all(|m| *m == Method::Refit), "{used:?}");
+    let mut cuts = 0;
+    for i in 0..40 {
+        let number = a.add_triangle([i, i + 1, i + 2]).unwrap();
+        cuts += usize::from(memory.pairs(&a, &b, &params).stats.method == Method::Cut);
+        a.remove_triangle(number).unwrap();
+    }
+    assert!(cuts >= 30, "{cuts}");
 }
