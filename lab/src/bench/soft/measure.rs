@@ -1,0 +1,154 @@
+//! Times of the engine's methods, step by step.
+
+use super::scene::Scene;
+use anyhow::Result;
+use glam::DVec3;
+use palpate::par;
+use palpate::soft::{Method, Soft, SoftMesh, SoftParams};
+use std::time::Instant;
+
+/// A step that took longer is not repeated more often than the command line says [s].
+const LONG: f64 = 5e-3;
+/// How often a short step is repeated at least.
+const OFTEN: usize = 5;
+
+/// The least times of a step [s].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// Both meshes get their vertices.
+    pub(super) set: f64,
+    /// Pairs after that.
+    pub(super) search: f64,
+    /// Pairs once more: nothing has moved, so trees need no fitting.
+    pub(super) again: f64,
+}
+
+impl Times {
+    const NEVER: Self = Self { set: f64::MAX, search: f64::MAX, again: f64::MAX };
+
+    pub(super) fn total(&self) -> f64 {
+        self.set + self.search
+    }
+
+    fn least(self, o: Self) -> Self {
+        Self { set: self.set.min(o.set), search: self.search.min(o.search), again: self.again.min(o.again) }
+    }
+}
+
+/// One way to look, with meshes and memory of its own.
+pub(super) struct Way {
+    soft: Soft,
+    pub(super) a: SoftMesh,
+    pub(super) b: SoftMesh,
+    params: SoftParams,
+}
+
+impl Way {
+    /// Asked once, with the meshes apart: trees are built and memory is there.
+    pub(super) fn new(scene: &Scene, params: SoftParams) -> Result<Self> {
+        let [a, b] = scene.at(0);
+        let triangles = || scene.rest.triangles.clone();
+        let (a, b) = (SoftMesh::new(a, triangles())?, SoftMesh::new(b, triangles())?);
+        let mut way = Self { soft: Soft::new(), a, b, params };
+        way.search();
+        Ok(way)
+    }
+
+    /// Moves the vertices; how long that took [s].
+    pub(super) fn set(&mut self, [a, b]: &[Vec<DVec3>; 2]) -> Result<f64> {
+        let start = Instant::now();
+        self.a.set_positions(a)?;
+        self.b.set_positions(b)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// Looks for pairs; how long that took [s].
+    pub(super) fn search(&mut self) -> f64 {
+        let start = Instant::now();
+        std::hint::black_box(self.soft.pairs(&self.a, &self.b, &self.params));
+        start.elapsed().as_secs_f64()
+    }
+
+    pub(super) fn found(&self) -> &[[u32; 2]] {
+        &self.soft.last().list
+    }
+
+    /// What was used for the last question.
+    pub(super) fn method(&self) -> Method {
+        self.soft.last().stats.method
+    }
+}
+
+/// What the ways found at a step.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) offset: f64,
+    pub(super) overlap: f64,
+    /// Of each way.
+    pub(super) times: Vec<Times>,
+    /// What the first way used.
+    pub(super) method: Method,
+    /// Pairs each way found.
+    pub(super) pairs: Vec<usize>,
+    pub(super) hash: f64,
+    /// Whether all ways found the same.
+    pub(super) agree: bool,
+}
+
+/// Measures all ways at all steps, one after the other at each repetition, on so many threads.
+pub(super) fn motion(scene: &Scene, all: &[SoftParams], repeat: usize, threads: usize) -> Result<Vec<Step>> {
+    par::with_threads(threads, || {
+        let mut ways: Vec<Way> = all.iter().map(|p| Way::new(scene, *p)).collect::<Result<_>>()?;
+        (0..scene.steps).map(|i| step(scene, i, &mut ways, repeat)).collect()
+    })
+}
+
+fn step(scene: &Scene, index: usize, ways: &mut [Way], repeat: usize) -> Result<Step> {
+    let places = scene.at(index);
+    let mut times = vec![Times::NEVER; ways.len()];
+    let mut round = 0;
+    let more = |round: usize, times: &[Times]| {
+        let short = repeat > 1 && times.iter().all(|t| t.search < LONG);
+        round < if short { repeat.max(OFTEN) } else { repeat.max(1) }
+    };
+    while more(round, &times) {
+        for (way, best) in ways.iter_mut().zip(&mut times) {
+            let (set, search) = (way.set(&places)?, way.search());
+            *best = best.least(Times { set, search, again: f64::MAX });
+        }
+        // Asked apart, so that nothing is warmer above than it is in a simulation's step.
+        for (way, best) in ways.iter_mut().zip(&mut times) {
+            let again = way.search();
+            *best = best.least(Times { again, ..Times::NEVER });
+        }
+        round += 1;
+    }
+    let first = ways.first().map_or(&[][..], Way::found);
+    Ok(Step {
+        offset: scene.offset(index),
+        overlap: Scene::overlap(&places),
+        times,
+        method: ways.first().map_or(Method::Auto, Way::method),
+        pairs: ways.iter().map(|w| w.found().len()).collect(),
+        hash: hash_pairs(first),
+        agree: ways.iter().all(|w| w.found() == first),
+    })
+}
+
+/// A number that a set of pairs has whatever their order; the peers have the same one.
+pub(super) fn hash_pairs(pairs: &[[u32; 2]]) -> f64 {
+    let one = |[a, b]: &[u32; 2]| {
+        let h = u64::from(*a).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from(*b).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let h = (h ^ (h >> 29)).wrapping_mul(0x1656_67b1_9e37_79f9);
+        h ^ (h >> 32)
+    };
+    // 52 bits: what a JSON number keeps.
+    (pairs.iter().fold(0u64, |sum, pair| sum.wrapping_add(one(pair))) >> 12) as f64
+}
+
+/// The mean of what `value` gives for each.
+pub(super) fn mean<'a, T: 'a>(of: impl IntoIterator<Item = &'a T>, value: impl Fn(&T) -> f64) -> f64 {
+    let (sum, n) = of.into_iter().fold((0.0, 0), |(sum, n), x| (sum + value(x), n + 1));
+    sum / f64::from(n.max(1))
+}
