@@ -121,7 +121,7 @@ pub struct Done {
 }
 
 /// A query slower than this is not repeated.
-pub const SLOW: Duration = Duration::from_millis(20);
+const SLOW: Duration = Duration::from_millis(20);
 
 /// One query for each pose `[x, y, z, qx, qy, qz, qw]` of the request, timed one by one; `build` [s] is passed on.
 pub fn answer_pair(
@@ -162,7 +162,7 @@ pub fn hash_pairs(pairs: impl Iterator<Item = [u32; 2]>) -> f64 {
         let h = (h ^ (h >> 29)).wrapping_mul(0x1656_67b1_9e37_79f9);
         h ^ (h >> 32)
     };
-    (pairs.fold(0u64, |sum, pair| sum.wrapping_add(one(pair))) >> 12) as f64
+    (pairs.fold(0u64, |sum, pair| sum.wrapping_add(one(pair))) >> 32) as f64
 }
 
 fn read_poses(path: &str) -> Result<Vec<[f64; 7]>, String> {

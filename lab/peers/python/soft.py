@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 
-import pairs
 import protocol
 
 
@@ -36,8 +35,6 @@ def answer(request, build, to_list, update, all_pairs):
             start = time.perf_counter_ns()
             call()
             searches.append(time.perf_counter_ns() - start)
-            if searches[-1] > pairs.SLOW_NS:
-                break
         list_of_pairs = found()
         reply["updates"].append(min(updates) / 1e3)
         reply["micros"].append(min(searches) / 1e3)
@@ -54,4 +51,4 @@ def hash_pairs(list_of_pairs):
     numbers = np.array(list_of_pairs, dtype=np.uint64).reshape(-1, 2)
     h = numbers[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ numbers[:, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
     h = (h ^ (h >> np.uint64(29))) * np.uint64(0x165667B19E3779F9)
-    return float(int((h ^ (h >> np.uint64(32))).sum(dtype=np.uint64)) >> 12)
+    return float(int((h ^ (h >> np.uint64(32))).sum(dtype=np.uint64)) >> 32)

@@ -25,7 +25,7 @@ fn scene(lab: &Lab<'_>) -> Result<Scene> {
 pub(super) fn threshold(lab: &Lab<'_>) -> Result<Found> {
     let scene = scene(lab)?;
     let all = THRESHOLDS.map(|cut_threshold| SoftParams { cut_threshold, ..by(Method::Cut) });
-    let steps = motion(&scene, &all, lab.repeat(), 1)?;
+    let steps = motion(&scene, &all, lab.repeat(), 1)?.steps;
     let mut found = Found::default();
     let of = |way: usize| mean(&steps, |s| s.times[way].total());
     let mut lines = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn threshold(lab: &Lab<'_>) -> Result<Found> {
         y: "time of the search [ms]".into(),
         marks: Vec::new(),
     };
-    found.pictures.push(Picture { name: "soft-threshold.svg".into(), svg: svg::plot(&labels, &lines) });
+    found.pictures.push(Picture { name: "soft-threshold.svg".into(), svg: svg::semilog(&labels, &lines) });
     if steps.iter().any(|s| !s.agree) {
         found.notes.push("WRONG: a threshold changes the pairs".into());
     }

@@ -31,8 +31,8 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         eprintln!("{}", scene.name);
         // Millions of pairs are not asked for more often than needed.
         let repeat = if *size > LARGE { 1 } else { lab.repeat() };
-        let one = motion(&scene, &methods.map(by), repeat, 1)?;
-        let two = motion(&scene, &[by(Method::Auto)], repeat, 2)?;
+        let one = motion(&scene, &methods.map(by), repeat, 1)?.steps;
+        let two = motion(&scene, &[by(Method::Auto)], repeat, 2)?.steps;
         let n = scene.rest.triangles.len();
         let time = |steps: &[Step], way: usize| mean(steps, |s| s.times[way].total());
         for (way, points) in lines.iter_mut().enumerate() {

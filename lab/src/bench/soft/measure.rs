@@ -10,7 +10,7 @@ use std::time::Instant;
 /// A step that took longer is not repeated more often than the command line says [s].
 const LONG: f64 = 5e-3;
 /// How often a short step is repeated at least.
-const OFTEN: usize = 5;
+pub(super) const OFTEN: usize = 5;
 
 /// The least times of a step [s].
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +41,19 @@ pub(super) struct Way {
     pub(super) a: SoftMesh,
     pub(super) b: SoftMesh,
     params: SoftParams,
+    /// How long the first question took that a tree had to be built for, less the next [s].
+    pub(super) first: f64,
 }
 
 impl Way {
-    /// Asked once, with the meshes apart: trees are built and memory is there.
+    /// Asked deep in each other and apart: trees are built and memory is there.
     pub(super) fn new(scene: &Scene, params: SoftParams) -> Result<Self> {
-        let [a, b] = scene.at(0);
+        let [a, b] = scene.at(scene.steps.saturating_sub(1));
         let triangles = || scene.rest.triangles.clone();
         let (a, b) = (SoftMesh::new(a, triangles())?, SoftMesh::new(b, triangles())?);
-        let mut way = Self { soft: Soft::new(), a, b, params };
+        let mut way = Self { soft: Soft::new(), a, b, params, first: 0.0 };
+        way.first = way.search() - way.search();
+        way.set(&scene.at(0))?;
         way.search();
         Ok(way)
     }
@@ -95,11 +99,20 @@ pub(super) struct Step {
     pub(super) agree: bool,
 }
 
+/// What a motion gave.
+pub(super) struct Motion {
+    /// [`Way::first`] of each way.
+    pub(super) first: Vec<f64>,
+    pub(super) steps: Vec<Step>,
+}
+
 /// Measures all ways at all steps, one after the other at each repetition, on so many threads.
-pub(super) fn motion(scene: &Scene, all: &[SoftParams], repeat: usize, threads: usize) -> Result<Vec<Step>> {
+pub(super) fn motion(scene: &Scene, all: &[SoftParams], repeat: usize, threads: usize) -> Result<Motion> {
     par::with_threads(threads, || {
         let mut ways: Vec<Way> = all.iter().map(|p| Way::new(scene, *p)).collect::<Result<_>>()?;
-        (0..scene.steps).map(|i| step(scene, i, &mut ways, repeat)).collect()
+        let first = ways.iter().map(|w| w.first).collect();
+        let steps = (0..scene.steps).map(|i| step(scene, i, &mut ways, repeat)).collect::<Result<_>>()?;
+        Ok(Motion { first, steps })
     })
 }
 
@@ -143,8 +156,8 @@ pub(super) fn hash_pairs(pairs: &[[u32; 2]]) -> f64 {
         let h = (h ^ (h >> 29)).wrapping_mul(0x1656_67b1_9e37_79f9);
         h ^ (h >> 32)
     };
-    // 52 bits: what a JSON number keeps.
-    (pairs.iter().fold(0u64, |sum, pair| sum.wrapping_add(one(pair))) >> 12) as f64
+    // 32 bits: what a JSON number keeps for every reader.
+    (pairs.iter().fold(0u64, |sum, pair| sum.wrapping_add(one(pair))) >> 32) as f64
 }
 
 /// The mean of what `value` gives for each.

@@ -1,6 +1,7 @@
 //! The same motion by other people's programs.
 
 use super::Lab;
+use super::measure::OFTEN;
 use super::scene::Scene;
 use crate::bench::peer::{Peer, Reply, Request};
 use crate::models;
@@ -49,7 +50,8 @@ pub(super) fn ask(lab: &Lab<'_>, scene: &Scene) -> Result<Vec<Given>> {
         steps,
         steps_b,
         threads: 1,
-        repeat: lab.repeat(),
+        // As often as our short steps.
+        repeat: if lab.options.quick { 1 } else { lab.repeat().max(OFTEN) },
         limit_s: LIMIT_S,
         ..Default::default()
     };

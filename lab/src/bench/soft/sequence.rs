@@ -1,6 +1,6 @@
 //! A motion from apart to deep in each other: our methods among themselves, and beside the peers.
 
-use super::measure::{Step, mean, motion};
+use super::measure::{Motion, Step, mean, motion};
 use super::peers::{self, Given};
 use super::scene::Scene;
 use super::{Lab, by};
@@ -18,12 +18,12 @@ const CUT: usize = 1;
 const REFIT: usize = 2;
 
 pub(super) fn run(lab: &Lab<'_>, scene: &Scene) -> Result<Found> {
-    let steps = motion(scene, &METHODS.map(by), lab.repeat(), 1)?;
+    let Motion { first, steps } = motion(scene, &METHODS.map(by), lab.repeat(), 1)?;
     let given = peers::ask(lab, scene)?;
     let mut found = Found::default();
     let asked: Vec<&Step> = peers::asked(scene).iter().filter_map(|i| steps.get(*i)).collect();
     found.rows.extend(given.iter().map(|g| beside(scene, g, &asked)));
-    found.rows.extend(among(scene, &steps));
+    found.rows.extend(among(scene, &steps, first[REFIT]));
     let differ = steps.iter().filter(|s| !s.agree).count();
     if differ > 0 {
         found.notes.push(format!("{}: WRONG: the methods found other pairs at {differ} steps", scene.name));
@@ -69,7 +69,7 @@ fn beside(scene: &Scene, given: &Given, asked: &[&Step]) -> Row {
 }
 
 /// Rows of our methods among themselves.
-fn among(scene: &Scene, steps: &[Step]) -> Vec<Row> {
+fn among(scene: &Scene, steps: &[Step], built: f64) -> Vec<Row> {
     let total = |way: usize| mean(steps, |s| s.times[way].total());
     let count = |way: usize| Some(steps.iter().map(|s| s.pairs[way] as u64).sum());
     let hash = steps.iter().fold(0.0, |sum: f64, s| (sum + s.hash) % 1e12);
@@ -84,24 +84,30 @@ fn among(scene: &Scene, steps: &[Step]) -> Vec<Row> {
     let part = |n: usize| n as f64 / steps.len().max(1) as f64;
     let cut_wins = |s: &&Step| s.times[CUT].total() < s.times[REFIT].total();
     let wins: Vec<&Step> = steps.iter().filter(cut_wins).collect();
-    let apart = |s: &&&Step| s.pairs[AUTO] == 0;
+    // How many times as long cuts take, of the steps that are so.
+    let times = |is: &dyn Fn(&Step) -> bool| {
+        let those = || steps.iter().filter(|s| is(s));
+        let won = those().filter(cut_wins).count();
+        let ratio = mean(those(), |s| s.times[CUT].total()) / mean(those(), |s| s.times[REFIT].total());
+        format!("{ratio:.1} ({won} of {})", those().count())
+    };
+    let meeting = |from: f64, to: f64| times(&|s| s.pairs[AUTO] > 0 && s.overlap >= from && s.overlap < to);
     let note_wins = format!(
-        "of the steps; {} of {} without pairs, {} of {} with; closest {:.2}, largest overlap {:.2}; the boxes win up to {:.2} extents apart",
-        wins.iter().filter(apart).count(),
-        steps.iter().filter(|s| s.pairs[AUTO] == 0).count(),
-        wins.iter().filter(|s| !apart(s)).count(),
-        steps.iter().filter(|s| s.pairs[AUTO] > 0).count(),
-        wins.iter().map(|s| s.offset).fold(f64::INFINITY, f64::min),
-        wins.iter().map(|s| s.overlap).fold(0.0, f64::max),
-        steps.iter().filter(|s| !cut_wins(s)).map(|s| s.offset).fold(0.0, f64::max),
+        "of the steps; time over the boxes' and steps won: {} without pairs; with pairs {} at overlaps below 0.2, {} to 0.5, {} above",
+        times(&|s| s.pairs[AUTO] == 0),
+        meeting(0.0, 0.2),
+        meeting(0.2, 0.5),
+        meeting(0.5, f64::INFINITY)
     );
-    let chosen = steps.iter().filter(|s| s.method == Method::Cut).count();
+    let chosen =
+        |any: bool| steps.iter().filter(|s| s.method == Method::Cut && (any || s.pairs[AUTO] > 0)).count();
     let against_better = mean(steps, |s| s.times[AUTO].total()) / mean(steps, least);
     let fitting = |s: &Step| (s.times[REFIT].search - s.times[REFIT].again).max(0.0);
     let note_fitting = format!(
-        "search by boxes less the same once more, without a change; update {:.1} µs, search {:.1} µs",
+        "search by boxes less the same once more, without a change; update {:.1} µs, search {:.1} µs; trees were built in {:.0} µs",
         1e6 * mean(steps, |s| s.times[REFIT].set),
-        1e6 * mean(steps, |s| s.times[REFIT].search)
+        1e6 * mean(steps, |s| s.times[REFIT].search),
+        1e6 * built
     );
     let plain = |metric: &str, unit: &str, value: f64, note: String| {
         row(&scene.name, metric, unit, value, note).finish()
@@ -116,8 +122,10 @@ fn among(scene: &Scene, steps: &[Step]) -> Vec<Row> {
             "1",
             against_better,
             format!(
-                "sum of auto over the sum of the better of both at each step; cuts chosen at {chosen} of {} steps",
-                steps.len()
+                "sum of auto over the sum of the better of both at each step; no boxes at {} of {} steps, {} of them with pairs",
+                chosen(true),
+                steps.len(),
+                chosen(false)
             ),
         ),
     ]
@@ -136,7 +144,7 @@ fn table(steps: &[Step], given: &[Given]) -> String {
         let [auto, cut, refit] = [AUTO, CUT, REFIT].map(|w| s.times[w]);
         let times = [auto.set, auto.total(), cut.total(), refit.total(), refit.set + refit.again];
         let times = times.map(|t| format!("{:.1}", 1e6 * t)).join(",");
-        let used = if s.method == Method::Cut { "cuts" } else { "boxes" };
+        let used = if s.method == Method::Cut { "no boxes" } else { "boxes" };
         out += &format!("\n{i},{:.4},{:.4},{},{times},{used}", s.offset, s.overlap, s.pairs[AUTO]);
         for g in given {
             let at = (i % peers::EVERY == 0).then_some(i / peers::EVERY);
@@ -178,8 +186,8 @@ fn pictures(scene: &Scene, steps: &[Step]) -> Vec<Picture> {
     let against = labels("part of the smaller box that is in the other's", Vec::new());
     let picture = |name: &str, svg: String| Picture { name: format!("soft-{name}-{}.svg", slug(scene)), svg };
     vec![
-        picture("motion", svg::plot(&over, &lines(&|i, _| i as f64))),
-        picture("overlap", svg::plot(&against, &lines(&|_, s| s.overlap))),
+        picture("motion", svg::semilog(&over, &lines(&|i, _| i as f64))),
+        picture("overlap", svg::semilog(&against, &lines(&|_, s| s.overlap))),
     ]
 }
 
@@ -202,5 +210,5 @@ fn against(scene: &Scene, given: &[Given], asked: &[&Step]) -> Option<Picture> {
         marks: Vec::new(),
     };
     let name = format!("soft-peers-{}.svg", slug(scene));
-    (!lines.is_empty()).then(|| Picture { name, svg: svg::plot(&labels, &lines) })
+    (!lines.is_empty()).then(|| Picture { name, svg: svg::semilog(&labels, &lines) })
 }
