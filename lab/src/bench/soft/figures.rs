@@ -79,9 +79,9 @@ fn remove(scene: &Scene, repeat: usize) -> Result<Found> {
     for i in 0..=REMOVALS {
         let (from, to) = (count * i.saturating_sub(1) / REMOVALS, count * i / REMOVALS);
         for way in &mut ways {
-            for t in from..to {
-                way.a.set_enabled(orders[0][t], false)?;
-                way.b.set_enabled(orders[1][t], false)?;
+            for (a, b) in orders[0][from..to].iter().zip(&orders[1][from..to]) {
+                way.a.set_enabled(*a, false)?;
+                way.b.set_enabled(*b, false)?;
             }
         }
         let mut best = vec![f64::MAX; ways.len()];

@@ -32,15 +32,21 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         // Millions of pairs are not asked for more often than needed.
         let repeat = if *size > LARGE { 1 } else { lab.repeat() };
         let one = motion(&scene, &methods.map(by), repeat, 1)?.steps;
+        // Alone, as on two threads.
+        let alone = motion(&scene, &[by(Method::Auto)], repeat, 1)?.steps;
         let two = motion(&scene, &[by(Method::Auto)], repeat, 2)?.steps;
         let n = scene.rest.triangles.len();
         let time = |steps: &[Step], way: usize| mean(steps, |s| s.times[way].total());
         for (way, points) in lines.iter_mut().enumerate() {
-            let t = if way < methods.len() { time(&one, way) } else { time(&two, 0) };
+            let t = match way {
+                0 => time(&alone, 0),
+                1 | 2 => time(&one, way),
+                _ => time(&two, 0),
+            };
             points.push((n as f64, 1e3 * t));
         }
         let pairs = |steps: &[Step]| Some(steps.iter().map(|s| s.pairs[0] as u64).sum());
-        for (threads, steps) in [(1, &one), (2, &two)] {
+        for (threads, steps) in [(1, &alone), (2, &two)] {
             let note = format!(
                 "pairs of {} steps; {:.0} ns a triangle; set_positions {:.2} ms, cuts {:.2} ms, boxes {:.2} ms on one thread",
                 steps.len(),

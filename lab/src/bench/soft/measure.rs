@@ -10,7 +10,7 @@ use std::time::Instant;
 /// A step that took longer is not repeated more often than the command line says [s].
 const LONG: f64 = 5e-3;
 /// How often a short step is repeated at least.
-pub(super) const OFTEN: usize = 5;
+pub(super) const OFTEN: usize = 7;
 
 /// The least times of a step [s].
 #[derive(Clone, Copy, Debug)]
@@ -125,14 +125,17 @@ fn step(scene: &Scene, index: usize, ways: &mut [Way], repeat: usize) -> Result<
         round < if short { repeat.max(OFTEN) } else { repeat.max(1) }
     };
     while more(round, &times) {
-        for (way, best) in ways.iter_mut().zip(&mut times) {
-            let (set, search) = (way.set(&places)?, way.search());
-            *best = best.least(Times { set, search, again: f64::MAX });
+        // Each is first once: who comes after a greedy one finds its memory cold.
+        let n = ways.len();
+        let order = (0..n).map(move |i| (i + round) % n);
+        for i in order.clone() {
+            let (set, search) = (ways[i].set(&places)?, ways[i].search());
+            times[i] = times[i].least(Times { set, search, again: f64::MAX });
         }
         // Asked apart, so that nothing is warmer above than it is in a simulation's step.
-        for (way, best) in ways.iter_mut().zip(&mut times) {
-            let again = way.search();
-            *best = best.least(Times { again, ..Times::NEVER });
+        for i in order {
+            let again = ways[i].search();
+            times[i] = times[i].least(Times { again, ..Times::NEVER });
         }
         round += 1;
     }

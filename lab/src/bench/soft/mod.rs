@@ -35,7 +35,7 @@ impl Lab<'_> {
     }
 
     fn repeat(&self) -> usize {
-        if self.options.quick { 1 } else { self.options.repeat.max(1) }
+        self.options.repeat.max(1)
     }
 }
 

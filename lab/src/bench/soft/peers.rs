@@ -51,7 +51,7 @@ pub(super) fn ask(lab: &Lab<'_>, scene: &Scene) -> Result<Vec<Given>> {
         steps_b,
         threads: 1,
         // As often as our short steps.
-        repeat: if lab.options.quick { 1 } else { lab.repeat().max(OFTEN) },
+        repeat: if lab.repeat() > 1 { lab.repeat().max(OFTEN) } else { 1 },
         limit_s: LIMIT_S,
         ..Default::default()
     };
