@@ -115,6 +115,9 @@ pub struct Done {
     /// For each pose of `pair`: microseconds and what the query gave.
     pub micros: Vec<f64>,
     pub values: Vec<f64>,
+    /// For each step of `soft`: microseconds that the update took, and a hash of the pairs.
+    pub updates: Vec<f64>,
+    pub hashes: Vec<f64>,
 }
 
 /// A query slower than this is not repeated.
@@ -151,6 +154,17 @@ pub fn answer_pair(
     Ok(done)
 }
 
+/// A number that a set of pairs has whatever their order, and that a JSON number keeps.
+pub fn hash_pairs(pairs: impl Iterator<Item = [u32; 2]>) -> f64 {
+    let one = |[a, b]: [u32; 2]| {
+        let h = u64::from(a).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from(b).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let h = (h ^ (h >> 29)).wrapping_mul(0x1656_67b1_9e37_79f9);
+        h ^ (h >> 32)
+    };
+    (pairs.fold(0u64, |sum, pair| sum.wrapping_add(one(pair))) >> 32) as f64
+}
+
 fn read_poses(path: &str) -> Result<Vec<[f64; 7]>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
     let pose = |line: &str| {
@@ -169,7 +183,8 @@ pub fn serve(version: &str, mut job: impl FnMut(&Request) -> Result<Done, String
         } else {
             match job(&request) {
                 Ok(done) => json!({"ok": true, "seconds": done.seconds, "count": done.count,
-                    "micros": done.micros, "values": done.values, "peak_rss_bytes": peak_rss(), "error": null}),
+                    "micros": done.micros, "values": done.values, "updates": done.updates,
+                    "hashes": done.hashes, "peak_rss_bytes": peak_rss(), "error": null}),
                 Err(error) => json!({"ok": false, "seconds": [], "error": error}),
             }
         };

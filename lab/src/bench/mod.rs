@@ -14,6 +14,7 @@ pub mod machine;
 pub mod ours;
 pub mod paper;
 pub mod peer;
+pub mod soft;
 pub mod svg;
 pub mod table;
 
@@ -21,7 +22,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 4] = ["generation", "encodings", "contact", "engines"];
+pub const NAMES: [&str; 5] = ["generation", "encodings", "contact", "engines", "soft"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -32,8 +33,8 @@ pub struct Options {
     #[arg(long)]
     pub json: bool,
     /// Folder with bunny.obj, dragon.ply, nut-m16-loose.obj and bolt-m16-loose.obj; for engines also hole-round-8mm.obj,
-    /// peg-round-8mm-tight.obj, hole-rect-8mm.obj, peg-rect-8mm-tight.obj, gear-base-loose.obj and gear-small.obj (default: the
-    /// environment variable PALPATE_MODELS)
+    /// peg-round-8mm-tight.obj, hole-rect-8mm.obj, peg-rect-8mm-tight.obj, gear-base-loose.obj and gear-small.obj; for soft fandisk.obj
+    /// (default: the environment variable PALPATE_MODELS)
     #[arg(long)]
     pub models: Option<PathBuf>,
     /// Only the bunny, small grids and a fifth of the poses
@@ -85,6 +86,7 @@ pub fn run(options: &Options) -> Result<()> {
         "generation" => generation::run(options)?,
         "contact" => contact::run(options)?,
         "engines" => engines::run(options)?,
+        "soft" => soft::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;

@@ -22,7 +22,7 @@ const PATIENCE_S: u64 = 600;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// `hello`, `build`, `voxelize`, `sample` or `pair`.
+    /// `hello`, `build`, `voxelize`, `sample`, `pair` or `soft`.
     pub job: String,
     /// Raw mesh file; of a pair mesh A.
     pub mesh: String,
@@ -30,7 +30,11 @@ pub struct Request {
     pub mesh_b: String,
     /// Poses `a_from_b` of a pair: a CSV file.
     pub poses: String,
-    /// Query of a pair: `boolean`, `contacts` or `distance`.
+    /// Where the vertices of mesh A are at each step: a raw points file.
+    pub steps: String,
+    /// Where those of mesh B are.
+    pub steps_b: String,
+    /// Query of a pair: `boolean`, `contacts` or `distance`; of soft meshes `fresh` or `kept`.
     pub kind: String,
     /// What a pair's lengths are multiplied by before the peer sees them; 0 means 1.
     pub scale: f64,
@@ -74,6 +78,10 @@ pub struct Reply {
     pub micros: Vec<f64>,
     /// What the query gave for each pose of a pair: contacts, or a distance [m].
     pub values: Vec<f64>,
+    /// Time to move the vertices at each step [µs].
+    pub updates: Vec<f64>,
+    /// Hash of the pairs found at each step.
+    pub hashes: Vec<f64>,
     /// Named parts of the best repetition [s]; our own engine only.
     pub stages: std::collections::BTreeMap<String, f64>,
     /// What went wrong.

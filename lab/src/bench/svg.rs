@@ -58,6 +58,14 @@ pub fn plot(labels: &Labels, series: &[Series]) -> String {
     draw(labels, series, &x, &y)
 }
 
+/// A chart with a linear horizontal and a logarithmic vertical axis. No point at all gives axes from 0 to 1 and from 1 to 10.
+pub fn semilog(labels: &Labels, series: &[Series]) -> String {
+    let all = || series.iter().flat_map(|s| s.points.iter()).filter(|p| p.1 > 0.0);
+    let x = Axis::linear(all().map(|p| p.0).chain(labels.marks.iter().map(|m| m.0)));
+    let y = Axis::logarithmic(all().map(|p| p.1));
+    draw(labels, series, &x, &y)
+}
+
 /// One direction of a chart.
 struct Axis {
     log: bool,
@@ -258,7 +266,8 @@ mod tests {
             points: vec![(1e6, 0.1), (0.0, 1.0)],
         };
         for series in [vec![], vec![one]] {
-            for svg in [chart(&Labels::default(), &series), plot(&Labels::default(), &series)] {
+            let labels = Labels::default();
+            for svg in [chart(&labels, &series), plot(&labels, &series), semilog(&labels, &series)] {
                 assert!(!svg.contains("NaN") && !svg.contains("inf") && svg.ends_with("</svg>\n"));
             }
         }

@@ -1,9 +1,10 @@
-//! parry3d as a peer: surface voxels, signed distance of points to a mesh, and two meshes. One thread, f32.
+//! parry3d as a peer: surface voxels, signed distance of points to a mesh, and two meshes, rigid or deforming. One thread, f32.
 //!
 //! Timed: `VoxelSet::with_voxel_size` alone; `project_local_point` of all points (the mesh's tree is built before);
 //! for two meshes `intersection_test`, `contact_manifolds` without what an earlier call kept, and `distance`.
 #[path = "../../protocol.rs"]
 mod protocol;
+mod soft;
 
 use parry3d::math::{Pose, Rotation, Vector};
 use parry3d::query::{
@@ -21,6 +22,9 @@ fn main() {
     serve("0.31", |request| {
         if request.text("job") == "pair" {
             return pair(&mut pairs, request);
+        }
+        if request.text("job") == "soft" {
+            return soft::answer(request);
         }
         if mesh.load(request.text("mesh"))? {
             shape = None;

@@ -42,6 +42,15 @@ pub(crate) struct Found {
     pub(crate) notes: Vec<String>,
 }
 
+impl Found {
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.rows.extend(more.rows);
+        self.pictures.extend(more.pictures);
+        self.images.extend(more.images);
+        self.notes.extend(more.notes);
+    }
+}
+
 /// What the parts share.
 pub(crate) struct Lab<'a> {
     pub(crate) options: &'a Options,
@@ -168,27 +177,27 @@ pub fn run(options: &Options) -> Result<Report> {
         }
         eprintln!("== {name}");
         match part(&lab) {
-            Ok(found) => {
-                all.rows.extend(found.rows);
-                all.pictures.extend(found.pictures);
-                all.images.extend(found.images);
-                all.notes.extend(found.notes);
-            }
+            Ok(found) => all.extend(found),
             Err(error) => all.notes.push(format!("{name} did not run: {error:#}")),
         }
     }
+    Ok(report("engines", options, all))
+}
+
+/// What was found, with the machine it was found on.
+pub(crate) fn report(bench: &str, options: &Options, found: Found) -> Report {
     let machine = Machine::here();
     let origin = Origin::here();
-    Ok(Report {
-        bench: "engines".into(),
+    Report {
+        bench: bench.into(),
         machine: machine.name.clone(),
         commit: origin.commit.clone(),
         threads: options.threads,
-        rows: all.rows,
+        rows: found.rows,
         machine_details: machine,
         origin,
-        notes: all.notes,
-        pictures: all.pictures,
-        images: all.images,
-    })
+        notes: found.notes,
+        pictures: found.pictures,
+        images: found.images,
+    }
 }
