@@ -27,6 +27,11 @@
 mod contacts;
 mod cut;
 mod distance;
+mod field;
+mod field_force;
+mod field_rigid;
+mod field_sample;
+mod field_vertices;
 mod leaf;
 mod meeting;
 mod mesh;
@@ -44,6 +49,9 @@ mod triangle_distance;
 
 pub use contacts::{SoftContact, contacts};
 pub use distance::SoftDistance;
+pub use field::{Deepest, FieldContacts, FieldSampler, Place, Sampling, SamplingError};
+pub use field_force::{FieldFriction, MeshMotion};
+pub use field_rigid::Rigid;
 pub use meeting::{Meeting, meeting};
 pub use mesh::SoftMesh;
 pub use pairs::{Method, Pairs, Soft, SoftParams, Stats};
