@@ -21,8 +21,8 @@ fn floor() -> Analytic {
 
 fn params(random: &mut Random) -> ForceParams {
     ForceParams {
-        law: if random.bits() % 2 == 0 { Law::Integrated } else { Law::Averaged },
-        direction: if random.bits() % 2 == 0 { Direction::Field } else { Direction::Shell },
+        law: if random.bits().is_multiple_of(2) { Law::Integrated } else { Law::Averaged },
+        direction: if random.bits().is_multiple_of(2) { Direction::Field } else { Direction::Shell },
         stiffness: 1e6,
         damping: random.range(0.0, 1e5),
         friction: FrictionParams {

@@ -1,9 +1,10 @@
 //! Samples of some triangles: which matter, and their parts.
 
 use super::field::{Place, contact};
+use super::field_reach::Reach;
 use super::{Rigid, SoftMesh};
 use crate::contact::Contact;
-use glam::{DQuat, DVec3, Vec3};
+use glam::{DQuat, DVec3, Vec2, Vec3};
 
 /// Vertices farther than this are left out [m]: squares must be finite in f32.
 pub(super) const FARTHEST: f32 = 1e18;
@@ -13,63 +14,9 @@ const MOST: usize = 1 << 21;
 const HALVINGS: u32 = 62;
 /// Parts that are sampled at once: eight vectors of eight.
 const BATCH: usize = 64;
-/// Steepness of interpolated distances whose nodes are exact, rounded up: √3 [1].
-const GENTLE: f32 = 1.7321;
-
-/// How much a sampled distance can be above that of another point that is some way from it.
-///
-/// With f the sampled and D the true distance, f(c) <= f(p) + slope·r; also f(c) <= D(c) + e <= D(p) + r + e <= f(p) + r + 2e. Near
-/// the surface, where nodes are exact, the error is smaller and the slope is at most √3.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
-    slope: f32,
-    /// Twice the largest error, anywhere and near the surface [m].
-    far: f32,
-    near: f32,
-    /// Where the latter holds [m].
-    band: f32,
-    /// Rounding of coordinates and values [m].
-    slack: f32,
-    /// Rounding of coordinates [m].
-    rounding: f32,
-}
-
-impl Reach {
-    pub(super) fn new(rigid: &Rigid<'_>, farthest: f64) -> Self {
-        let (slope, far, near, band, stored) = match rigid {
-            Rigid::Field(field) => {
-                let r = field.report();
-                let stored = 2.0 * field.values.error();
-                (r.lipschitz.max(1.0), r.error_bound_far, r.error_bound_band, r.band, stored)
-            }
-            Rigid::Source(_) => (1.0, 0.0, 0.0, 0.0, 0.0),
-        };
-        let slope = slope * (1.0 + 1e-5);
-        let rounding = 8.0 * f64::from(f32::EPSILON) * farthest;
-        Self {
-            slope: slope as f32,
-            far: 2.0 * far as f32,
-            near: 2.0 * near as f32,
-            band: (band - 2.0 * near) as f32,
-            slack: (slope * rounding + stored) as f32,
-            rounding: rounding as f32,
-        }
-    }
-
-    /// Below this length f32 does not tell points apart [m].
-    pub(super) fn least_spacing(&self) -> f32 {
-        self.rounding
-    }
-
-    /// The largest distance at the centre of a ball in which some point may be at most `cut` away.
-    #[inline(always)]
-    fn limit(&self, cut: f32, radius: f32) -> f32 {
-        let anywhere = (self.slope * radius).min(radius * 1.00001 + self.far);
-        let in_band = (GENTLE * radius).min(radius * 1.00001 + self.near);
-        let banded = cut >= 0.0 && cut + radius < self.band;
-        cut + self.slack + if banded { in_band.min(anywhere) } else { anywhere }
-    }
-}
+/// Parts of what is within the margin are asked for only if they are larger than this [spacings]: most of them are too, and one point
+/// costs as much as eight. Larger: leaves in vain at the border. Where nothing is within the margin every part is asked for.
+const LARGE: f32 = 4.0;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -127,20 +74,23 @@ impl Leaf {
 #[derive(Clone, Copy, Debug)]
 struct Part {
     corners: [Vec3; 3],
-    /// Shares of the triangle's corners at these: sums of powers of two, so exact.
-    shares: [Vec3; 3],
+    /// Shares of the triangle's first two corners at these: sums of powers of two, so exact.
+    shares: [Vec2; 3],
     triangle: u32,
     path: u64,
+    /// Whether the last sample of what it is a part of was within the margin.
+    within: bool,
 }
 
 impl Part {
-    fn whole(triangle: u32, corners: [Vec3; 3]) -> Self {
-        Self { corners, shares: [Vec3::X, Vec3::Y, Vec3::Z], triangle, path: 1 }
+    fn whole(triangle: u32, corners: [Vec3; 3], within: bool) -> Self {
+        Self { corners, shares: [Vec2::X, Vec2::Y, Vec2::ZERO], triangle, path: 1, within }
     }
 
     fn leaf(&self, distance: f32) -> Leaf {
         let [a, b, c] = self.shares;
-        let barycentric = ((a + b + c) / 3.0).to_array();
+        let [x, y] = ((a + b + c) / 3.0).to_array();
+        let barycentric = [x, y, 1.0 - x - y];
         Leaf {
             place: Place { triangle: self.triangle, barycentric, path: self.path },
             point: centroid(&self.corners),
@@ -196,8 +146,9 @@ pub(super) struct Chunk {
     centres: Vec<Vec3>,
     radii: Vec<f32>,
     distances: Vec<f32>,
-    /// Parts that are left to look at.
+    /// Parts that are left to look at, and small ones to be sampled together.
     stack: Vec<Part>,
+    batch: Vec<Part>,
     /// Samples within the margin, and their contacts.
     pub(super) leaves: Vec<Leaf>,
     pub(super) contacts: Vec<Contact>,
@@ -216,8 +167,8 @@ impl Chunk {
         self.centres.clear();
         self.radii.clear();
         let usable = job.mesh.usable();
-        for i in first..usable.len().min(first + count) {
-            if !usable[i] {
+        for (i, usable) in usable.iter().enumerate().skip(first).take(count) {
+            if !usable {
                 continue;
             }
             let Some(corners) = job.corners(i) else { continue };
@@ -240,30 +191,79 @@ impl Chunk {
     }
 
     /// Samples parts of triangles, where they may be within the margin or as near as `least`.
+    ///
+    /// Depth first, the first half first: leaves come in the order of their paths.
     pub(super) fn refine(&mut self, job: &Job<'_>, mut least: f32) {
         self.stack.clear();
+        self.batch.clear();
         self.leaves.clear();
         self.contacts.clear();
-        let cut = job.margin.max(least);
         for i in 0..self.triangles.len() {
-            let distance = self.distances[i];
-            // Not so, too: no number.
-            if !(distance <= job.reach.limit(cut, self.radii[i])) {
+            let (triangle, distance) = (self.triangles[i], self.distances[i]);
+            let limit = job.reach.limit(job.margin.max(least), self.radii[i]);
+            if distance.is_nan() || distance > limit {
                 self.culled += 1;
                 continue;
             }
-            let triangle = self.triangles[i];
             let Some(corners) = job.corners(triangle as usize) else { continue };
-            let part = Part::whole(triangle, corners);
-            let is_leaf = longest(&corners).0 <= job.spacing;
-            self.take(&part, distance, is_leaf, job.margin, &mut least);
-            if !is_leaf {
-                self.stack.extend(part.halves());
+            let whole = Part::whole(triangle, corners, distance <= job.margin);
+            self.take(&whole, distance, false, job.margin, &mut least);
+            self.stack.push(whole);
+            while let Some(part) = self.stack.pop() {
+                self.open(job, &part, &mut least);
             }
         }
-        self.open(job, least);
-        self.leaves.sort_unstable_by_key(|leaf| (leaf.place.triangle, leaf.place.path));
+        self.flush(job, &mut least);
         self.touch(job);
+    }
+
+    /// Halves a part, or puts it with those to be sampled.
+    fn open(&mut self, job: &Job<'_>, part: &Part, least: &mut f32) {
+        let (size, _) = longest(&part.corners);
+        let small = size <= job.spacing;
+        let full = self.samples >= MOST || part.path >> HALVINGS != 0;
+        if small || full {
+            self.coarse |= !small;
+            self.samples += 1;
+            self.batch.push(*part);
+            if self.batch.len() >= BATCH {
+                self.flush(job, least);
+            }
+            return;
+        }
+        // Whole triangles have been looked at.
+        let mut part = *part;
+        if part.path > 1 && (!part.within || size > LARGE * job.spacing) {
+            let (centre, mut distance) = (centroid(&part.corners), [0.0]);
+            job.rigid.distances(job.origin, &[centre], &mut distance);
+            self.samples += 1;
+            let limit = job.reach.limit(job.margin.max(*least), radius(&part.corners, centre));
+            if distance[0].is_nan() || distance[0] > limit {
+                self.culled += 1;
+                return;
+            }
+            self.take(&part, distance[0], false, job.margin, least);
+            part.within = distance[0] <= job.margin;
+        }
+        let [first, second] = part.halves();
+        self.stack.push(second);
+        self.stack.push(first);
+    }
+
+    /// Samples the parts that are put together.
+    fn flush(&mut self, job: &Job<'_>, least: &mut f32) {
+        let (mut centres, mut distances) = ([Vec3::ZERO; BATCH], [0.0; BATCH]);
+        let batch = core::mem::take(&mut self.batch);
+        let n = batch.len().min(BATCH);
+        for (centre, part) in centres.iter_mut().zip(&batch) {
+            *centre = centroid(&part.corners);
+        }
+        job.rigid.distances(job.origin, &centres[..n], &mut distances[..n]);
+        for (part, distance) in batch.iter().zip(distances) {
+            self.take(part, distance, true, job.margin, least);
+        }
+        self.batch = batch;
+        self.batch.clear();
     }
 
     /// Looks at a sample.
@@ -280,38 +280,6 @@ impl Chunk {
         }
         if inside {
             self.leaves.push(leaf);
-        }
-    }
-
-    /// Samples the parts that are left, the last first.
-    fn open(&mut self, job: &Job<'_>, mut least: f32) {
-        let (mut centres, mut distances) = ([Vec3::ZERO; BATCH], [0.0; BATCH]);
-        while !self.stack.is_empty() {
-            let from = self.stack.len().saturating_sub(BATCH);
-            let mut batch = [Part::whole(0, [Vec3::ZERO; 3]); BATCH];
-            let n = self.stack.len() - from;
-            batch[..n].copy_from_slice(&self.stack[from..]);
-            self.stack.truncate(from);
-            for (centre, part) in centres.iter_mut().zip(&batch[..n]) {
-                *centre = centroid(&part.corners);
-            }
-            job.rigid.distances(job.origin, &centres[..n], &mut distances[..n]);
-            self.samples += n;
-            for i in 0..n {
-                let (part, distance) = (&batch[i], distances[i]);
-                let size = radius(&part.corners, centres[i]);
-                if !(distance <= job.reach.limit(job.margin.max(least), size)) {
-                    self.culled += 1;
-                    continue;
-                }
-                let small = longest(&part.corners).0 <= job.spacing;
-                let full = self.samples >= MOST || part.path >> HALVINGS != 0;
-                self.coarse |= full && !small;
-                self.take(part, distance, small || full, job.margin, &mut least);
-                if !(small || full) {
-                    self.stack.extend(part.halves());
-                }
-            }
         }
     }
 

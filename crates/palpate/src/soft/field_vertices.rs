@@ -63,8 +63,8 @@ impl Corners {
         let mut best: Option<(f32, usize)> = None;
         for (v, first) in self.first.iter().enumerate() {
             let (distance, point) = (self.distances[v], job.points[v]);
-            // Not so, too: no number.
-            if *first == NONE || !(point.abs().max_element() <= FARTHEST) {
+            let placed = point.abs().max_element() <= FARTHEST && !distance.is_nan();
+            if *first == NONE || !placed {
                 continue;
             }
             found.samples += 1;

@@ -29,6 +29,7 @@ mod cut;
 mod distance;
 mod field;
 mod field_force;
+mod field_reach;
 mod field_rigid;
 mod field_sample;
 mod field_vertices;
