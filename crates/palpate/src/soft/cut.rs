@@ -130,6 +130,10 @@ impl Cutter {
         let of_a = project(a.packed(), direction, &mut dots_a);
         let of_b = project(b.packed(), direction, &mut dots_b);
         stats.projected += a.packed().len() + b.packed().len();
+        if of_a.high + by < of_b.low - search.doubt() {
+            self.dots = [dots_a, dots_b];
+            return None;
+        }
         stats.cut += a.triangles().len() + b.triangles().len();
         let from = if cuts(search, &of_a, of_b.low - by, of_a.high) { of_b.low - by } else { of_a.low };
         let to = if cuts(search, &of_b, of_b.low, of_a.high + by) { of_a.high + by } else { of_b.high };

@@ -30,7 +30,8 @@ pub struct SoftParams {
     pub method: Method,
     /// Triangles of a list that is not split any more, by cuts; at least 1. Larger: more pairs to test. Smaller: more lists.
     pub leaf: usize,
-    /// A list is cut where at most this part of its extent overlaps the other's [1]; 1: always, which is best (`hatab06` T_max).
+    /// A list is cut where at most this part of its extent overlaps the other's [1]; 1: always (T_max of `hatab06`, which finds that best; 0.85 was
+    /// up to a fifth faster here).
     pub cut_threshold: f64,
 }
 
