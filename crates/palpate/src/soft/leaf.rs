@@ -175,3 +175,57 @@ fn side<L: Lanes>(p: [L; 3], n: [L; 3], size: L, doubt: L, corners: &[[L; 3]; 3]
     let out = L::or(room.lt(low), high.lt(L::splat(0.0).sub(room)));
     L::bits(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::source::random::Random;
+    use crate::soft::triangles_meet;
+    use glam::DVec3;
+
+    /// The twin gives the same, and whatever meets is among it; much that does not is not.
+    #[test]
+    fn candidates_hold_all_that_meet() {
+        let mut r = Random(17);
+        let (mut asked, mut found, mut met) = (0, 0, 0);
+        for case in 0..2000 {
+            let size = [1.0, 0.3, 1e-6][case % 3];
+            let mut meshes = [(); 2].map(|()| {
+                let positions: Vec<DVec3> = (0..8)
+                    .flat_map(|_| {
+                        let at = r.point(1.0);
+                        [0, 1, 2].map(|_| at + r.point(size))
+                    })
+                    .collect();
+                let triangles = (0..8).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+                SoftMesh::new(positions, triangles).unwrap()
+            });
+            if case % 5 == 0 {
+                // Two that touch at a corner.
+                let corner = meshes[1].positions()[4];
+                meshes[0].deform(|i, p| if i == 7 { corner } else { p });
+            }
+            let [a, b] = &meshes;
+            let (shift, slack) = crate::soft::pairs::between(a, b);
+            let all: Vec<u32> = (0..8).collect();
+            let (x, y) = (Eight::new(a, &all, shift, slack), Eight::new(b, &all, Vec4::ZERO, slack));
+            let (mut wide, mut plain) = (Vec::new(), Vec::new());
+            candidates(&x, &y, slack, Which::All, &mut wide);
+            candidates_plain(&x, &y, slack, Which::All, &mut plain);
+            assert_eq!(wide, plain);
+            for (i, j) in (0..64).map(|k| (k / 8, k % 8)) {
+                if triangles_meet(&a.corners(i).unwrap(), &b.corners(j).unwrap()) {
+                    assert!(wide.contains(&[i, j]), "case {case}");
+                    met += 1;
+                }
+            }
+            asked += 64;
+            found += wide.len();
+        }
+        println!("{asked} asked, {found} found, {met} met");
+        assert!(
+            met > 1000 && found < asked / 4 && found < 4 * met,
+            "{asked} asked, {found} found, {met} met"
+        );
+    }
+}

@@ -308,3 +308,49 @@ pub(super) fn bounds(triangles: &[Triangle]) -> [Vec4; 2] {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::source::random::Random;
+
+    /// Lists of any length: the lanes' twins give the same bits, and both what each triangle alone says.
+    #[test]
+    fn twins_agree() {
+        let mut r = Random(13);
+        for len in (0..40).chain([127, 500]) {
+            let mut corner = || r.point(1.0).as_vec3().extend(0.0);
+            let list: Vec<Triangle> =
+                (0..len).map(|i| Triangle::new([corner(), corner(), corner()], i)).collect();
+            let d = r.direction().as_vec3();
+            let (mut x, mut y) = (extent(&list, d), extent(&[], d));
+            extent_plain(&list, d.to_array(), &mut y);
+            assert_eq!((x.low, x.high, x.lowest, x.highest), (y.low, y.high, y.lowest, y.highest));
+            if len > 0 {
+                let end = list[x.highest as usize].support(d).dot(d);
+                assert!((end - x.high).abs() < 1e-6);
+            }
+            let ids = |l: &[Triangle]| l.iter().map(Triangle::id).collect::<Vec<_>>();
+            let mut lists: [Vec<Triangle>; 6] = Default::default();
+            let [a, b, low, high, low_too, high_too] = &mut lists;
+            beyond(&list, d, 0.1, a);
+            part_at(&list, d, 0.1, low, high);
+            if len > 0 {
+                beyond_plain(&list, d.to_array(), 0.1, b);
+                part_plain(&list, d.to_array(), 0.1, low_too, high_too);
+            }
+            assert_eq!(ids(a), ids(b));
+            assert_eq!((ids(low), ids(high)), (ids(low_too), ids(high_too)));
+            assert_eq!(low.len() + high.len(), len as usize);
+            let reaches = |t: &&Triangle| t.support(d).dot(d) >= 0.1;
+            assert!(list.iter().filter(reaches).count().abs_diff(a.len()) <= 1);
+            let vertices: Vec<Vec4> = list.iter().map(|t| t.corners()[0]).collect();
+            let (mut dots, mut plain) = (Vec::new(), vec![0.0; vertices.len().next_multiple_of(LANES)]);
+            x = project(&vertices, d, &mut dots);
+            y = extent(&[], d);
+            project_plain(bytemuck::cast_slice(&vertices), d.to_array(), &mut plain, &mut y);
+            assert_eq!(dots, plain[..vertices.len()]);
+            assert_eq!((x.low, x.high, x.lowest, x.highest), (y.low, y.high, y.lowest, y.highest));
+        }
+    }
+}
