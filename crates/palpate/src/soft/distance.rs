@@ -24,6 +24,9 @@ pub struct SoftDistance {
 /// Pairs of nodes that are left to look at: how near they may be, squared, and level and number of each.
 pub(super) type Nodes = Vec<(f32, [u32; 4])>;
 
+/// Pairs of triangles and how near their boxes are, squared.
+pub(super) type NearPairs = Vec<(f32, [u32; 2])>;
+
 impl Soft {
     /// The distance between the surfaces of two meshes, 0 where they meet, and where it is; none where one has no triangle that takes
     /// part.
@@ -45,12 +48,11 @@ impl Soft {
         if let Some([x, y]) = best.take() {
             try_pair(x, y, &mut nearest);
         }
-        let nodes = &mut self.nodes;
+        let (nodes, near) = (&mut self.nodes, &mut self.near);
         nodes.clear();
         super::pairs::with_trees(a, b, |tree_a, tree_b, _| {
             let (Some([ka, i]), Some([kb, j])) = (tree_a.root(), tree_b.root()) else { return };
             nodes.push((0.0, [ka, i, kb, j]));
-            let mut near = Vec::new();
             while let Some((squared, node)) = nodes.pop() {
                 // What is as near as the nearest is looked at too: of several the first by number is the answer.
                 let limit = nearest.map_or(f32::INFINITY, |n| above(n.distance, slack));
@@ -63,8 +65,8 @@ impl Soft {
                         Eight::new(b, tree_b.leaf(node[3] as usize), Vec4::ZERO, slack),
                     ];
                     near.clear();
-                    near_pairs(&x, &y, limit, &mut near);
-                    for (_, [x, y]) in &near {
+                    near_pairs(&x, &y, limit, near);
+                    for (_, [x, y]) in near.iter() {
                         try_pair(*x, *y, &mut nearest);
                     }
                     continue;

@@ -137,7 +137,7 @@ impl SoftMesh {
 
     /// Moves the vertices [m]. Another number of them is an error, and moves none.
     ///
-    /// About 2 ns a vertex. Nothing else has to be done after a change of any size.
+    /// About 3 ns a vertex. Nothing else has to be done after a change of any size.
     pub fn set_positions(&mut self, positions: &[DVec3]) -> Result<(), SoftError> {
         if positions.len() != self.positions.len() {
             return Err(SoftError::Length { has: self.positions.len(), given: positions.len() });

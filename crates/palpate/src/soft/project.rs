@@ -91,23 +91,7 @@ fn project_kernel<L: Lanes>(
         (high, highest) = (L::select(more, s, high), L::int_select(more, at, highest));
         at = L::int_add(at, L::ints(LANES as i32));
     }
-    let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
-    let (mut low_at, mut high_at) = ([0; LANES], [0; LANES]);
-    low.store(&mut lows);
-    high.store(&mut highs);
-    L::store_ints(lowest, &mut low_at);
-    L::store_ints(highest, &mut high_at);
-    let end = vertices.len().saturating_sub(1) as i32;
-    for i in 0..LANES {
-        // Copies of the last vertex are the last vertex.
-        let (l, h) = (low_at[i].min(end) as u32, high_at[i].min(end) as u32);
-        if lows[i] < extent.low || (lows[i] == extent.low && l < extent.lowest) {
-            (extent.low, extent.lowest) = (lows[i], l);
-        }
-        if highs[i] > extent.high || (highs[i] == extent.high && h < extent.highest) {
-            (extent.high, extent.highest) = (highs[i], h);
-        }
-    }
+    *extent = ends_of::<L>([low, high], [lowest, highest], vertices.len());
 }
 
 /// The extent of triangles along a direction, and which of them end it; infinite the other way round without any.
@@ -178,7 +162,7 @@ fn ends_of<L: Lanes>([low, high]: [L; 2], [lowest, highest]: [L::Ints; 2], len: 
     high.store(&mut highs);
     L::store_ints(lowest, &mut low_at);
     L::store_ints(highest, &mut high_at);
-    let end = len as i32 - 1;
+    let end = len.saturating_sub(1) as i32;
     for i in 0..LANES {
         // Copies of the last one are the last one.
         let l = (if low_at[i] < end { low_at[i] } else { end }) as u32;
