@@ -115,6 +115,12 @@ impl<'a, T: Copy, const N: usize, const SPAN: usize> Places<'a, T, N, SPAN> {
         Some(Self { at: [[0; LANES]; N], table, last: last.min(i32::MAX as usize) as i32 })
     }
 
+    /// A row of places.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize) -> &[i32; LANES] {
+        &self.at[row]
+    }
+
     /// Asks for the cache line of one place.
     #[inline(always)]
     pub(crate) fn prefetch(&self, row: usize, lane: usize) {

@@ -363,7 +363,7 @@ fn finish(
     // Steepest brick so far, as its bits: non-negative floats sort like integers.
     let steepest = AtomicU32::new(0);
     assemble(tail, refined, &Distances { corners, lattice, border }, |brick| {
-        let slope = super::lipschitz::of_brick(brick);
+        let slope = super::lipschitz::of_brick(brick, super::lipschitz::ALL);
         steepest.fetch_max(slope.to_bits(), Ordering::Relaxed);
         brick.iter_mut().for_each(|v| *v *= voxel);
     });

@@ -24,7 +24,7 @@ pub(crate) mod lattice;
 pub mod layered;
 mod lipschitz;
 mod overlap;
-mod pack;
+pub(crate) mod pack;
 pub(crate) mod packed;
 pub mod paper_modes;
 pub(crate) mod read;

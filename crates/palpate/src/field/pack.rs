@@ -3,6 +3,7 @@
 use super::Field;
 use super::brick::{NODES, SIDE};
 use super::encode::Values;
+use super::lipschitz;
 use super::packed::{COARSE, Packed, QUADS, Quad};
 use super::scan::BRICK;
 use crate::par;
@@ -24,7 +25,8 @@ impl Packed {
                 let quads =
                     grid.pack(|at, part| (f64::from(v[at]) * inverse[part]).round_ties_even() as i16)?;
                 // A hair more than half a unit: units are rounded to f32.
-                grid.finish(quads, units.map(|u| u as f32), 0.5005 * units[0].max(units[1]))
+                let steepness = grid.steepness(|at| v[at]);
+                grid.finish(quads, steepness, units.map(|u| u as f32), 0.5005 * units[0].max(units[1]))
             }
             Values::Scaled { values, step, .. } => {
                 let [fine, coarse] = grid.largest(|at| f32::from(values[at]));
@@ -32,10 +34,16 @@ impl Packed {
                     return None;
                 }
                 let quads = grid.pack(|at, _| values[at])?;
-                grid.finish(quads, [*step; 2], 0.0)
+                let steepness = grid.steepness(|at| f32::from(values[at]) * step);
+                grid.finish(quads, steepness, [*step; 2], 0.0)
             }
         }
     }
+}
+
+/// Voxels with a node up to this have exact nodes only [m]: those of their other nodes are at most a diagonal more.
+pub(crate) fn known(field: &Field) -> f64 {
+    field.report().band - 1.8 * field.lattice().voxel
 }
 
 /// Where the nodes of a field are.
@@ -117,15 +125,57 @@ impl<'a> Grid<'a> {
         Some(quads)
     }
 
-    fn finish(&self, quads: Vec<Quad>, scale: [f32; 2], error: f64) -> Option<Packed> {
+    /// For each cell how steep the field is in it and in all cells around it [1]: outside, up to the end of the band. `value` is that of a
+    /// node [m].
+    fn steepness(&self, value: impl Fn(usize) -> f32 + Sync + Send) -> Vec<f32> {
+        let [nx, ny, nz] = self.cells;
+        let voxel = self.field.lattice().voxel;
+        let between = [0.0, known(self.field) as f32];
+        let rows = par::map(ny * nz, |row| {
+            let (first, [y, z]) = self.row(row);
+            let mut brick = vec![0.0; NODES];
+            let of_cell = |x: usize| match usize::try_from(self.field.directory[row * nx + x]) {
+                Ok(at) => {
+                    brick.iter_mut().enumerate().for_each(|(i, v)| *v = value(at + i));
+                    f64::from(lipschitz::of_brick(&brick, between)) / voxel
+                }
+                Err(_) => {
+                    let at = first + x;
+                    let corners =
+                        [at, at + 1, at + y, at + y + 1, at + z, at + z + 1, at + z + y, at + z + y + 1];
+                    let corners = corners.map(&value);
+                    let counts =
+                        corners.iter().any(|v| *v > between[0]) && corners.iter().any(|v| *v <= between[1]);
+                    let slope = if counts { lipschitz::of_cell(&corners) } else { 0.0 };
+                    f64::from(slope) / (BRICK as f64 * voxel)
+                }
+            };
+            (0..nx).map(of_cell).collect::<Vec<_>>()
+        });
+        // Outside the box it is as steep as in it, or 1.
+        let own = rows.into_iter().flatten().map(|s| ((s * (1.0 + 1e-5)) as f32).max(1.0));
+        let mut steepness: Vec<f32> = own.collect();
+        for (cells, step) in [(nx, 1), (ny, nx), (nz, nx * ny)] {
+            let own = steepness.clone();
+            for (i, s) in steepness.iter_mut().enumerate() {
+                let at = i / step % cells;
+                let below = if at > 0 { own[i - step] } else { 1.0 };
+                let above = if at + 1 < cells { own[i + step] } else { 1.0 };
+                *s = s.max(below).max(above);
+            }
+        }
+        steepness
+    }
+
+    fn finish(&self, quads: Vec<Quad>, steepness: Vec<f32>, scale: [f32; 2], error: f64) -> Option<Packed> {
         let background = 2 * self.cells.iter().product::<usize>();
         let place = |(cell, entry): (usize, &i32)| match usize::try_from(*entry) {
             Err(_) => Some(COARSE + 2 * cell as i32),
             Ok(at) => Some((background + at.checked_sub(self.corners)? / NODES * QUADS) as i32),
         };
         let directory = self.field.directory.iter().enumerate().map(place).collect::<Option<Vec<_>>>()?;
-        let (directory, quads) = (Arc::new(directory), Arc::new(quads));
-        Some(Packed { lattice: *self.field.lattice(), directory, quads, scale, error })
+        let (directory, quads, steepness) = (Arc::new(directory), Arc::new(quads), Arc::new(steepness));
+        Some(Packed { lattice: *self.field.lattice(), directory, quads, steepness, scale, error })
     }
 }
 

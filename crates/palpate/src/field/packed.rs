@@ -28,6 +28,8 @@ pub(crate) struct Packed {
     pub(super) directory: Arc<Vec<i32>>,
     /// Two for each cell of the background, then brick after brick.
     pub(super) quads: Arc<Vec<Quad>>,
+    /// For each cell how steep the field is in it and in all cells around it, outside and in the band [1].
+    pub(super) steepness: Arc<Vec<f32>>,
     /// Metres per unit: in bricks, and in the background.
     pub(super) scale: [f32; 2],
     /// Largest difference to the field [m].
@@ -37,12 +39,14 @@ pub(crate) struct Packed {
 impl Packed {
     /// What kernels read.
     pub(crate) fn view(&self) -> View<'_, Quad> {
-        View::with_scales(&self.lattice, &self.directory, &self.quads, self.scale)
+        let mut view = View::with_scales(&self.lattice, &self.directory, &self.quads, self.scale);
+        view.steepness = &self.steepness;
+        view
     }
 
     /// Memory [bytes].
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Quad>() * self.quads.len() + 4 * self.directory.len()
+        size_of::<Quad>() * self.quads.len() + 4 * (self.directory.len() + self.steepness.len())
     }
 }
 
@@ -100,6 +104,11 @@ impl Layout for Quad {
     fn metres_of<L: Lanes>(view: &View<'_, Self>, group: &Group<'_, Self>, i: usize, v: L) -> L {
         let coarse = L::int_negative(L::load_ints(&group.entry.0[i]));
         v.mul(L::select(coarse, L::splat(view.scale[1]), L::splat(view.scale[0])))
+    }
+
+    #[inline(always)]
+    fn steepness<L: Lanes>(view: &View<'_, Self>, group: &Group<'_, Self>, i: usize) -> L {
+        group.of_cells(i, view.steepness)
     }
 }
 

@@ -73,3 +73,47 @@ fn steps_too_large_for_sixteen_bits_are_not_packed() {
     assert!(Packed::new(&steep).is_none());
     assert!(Packed::new(&field).is_some());
 }
+
+/// Two points outside and near the surface, at most a cell's edge apart, differ by no more than the steepness around the first allows; and
+/// where the surface is smooth that is hardly more than their distance.
+#[test]
+fn no_two_points_differ_by_more_than_the_steepness_around_them() {
+    for encoding in [Encoding::Float, Encoding::Scaled { precision: Some(4) }] {
+        let field = field(0.05, encoding);
+        let packed = Packed::new(&field).unwrap();
+        let l = *field.lattice();
+        let [nx, ny, nz] = l.cells.map(|c| c as usize);
+        let cell = BRICK as f64 * l.voxel;
+        let starts = points(&field);
+        // Parts of the way from each to another: between 0 and the end of the band all along.
+        const PARTS: usize = 12;
+        let on_way = |i: usize, k: usize| {
+            let (p, towards) = (starts[i], starts[(i + 1) % starts.len()]);
+            let way =
+                (towards - p).normalize_or(Vec3::X) * (cell * 0.99 * 0.6f64.powi((i % 16) as i32)) as f32;
+            p + way * (k as f32 / PARTS as f32)
+        };
+        let at: Vec<Vec3> = (0..starts.len())
+            .flat_map(|i| (0..=PARTS).map(move |k| (i, k)))
+            .map(|(i, k)| on_way(i, k))
+            .collect();
+        let mut values = vec![0.0; at.len()];
+        crate::field::read::read::<Plain, Quad>(&packed.view(), &at, &mut values);
+        let jump = 2.0 * (packed.error + field.values.error()) + 1e-5;
+        let (mut used, mut tried, mut gentle) = (0.0f64, 0, 0);
+        for (p, f) in at.chunks(PARTS + 1).zip(values.chunks(PARTS + 1)) {
+            if !f.iter().all(|f| *f > 0.0 && f64::from(*f) < crate::field::pack::known(&field)) {
+                continue;
+            }
+            tried += 1;
+            let c = [(p[0].x, nx), (p[0].y, ny), (p[0].z, nz)]
+                .map(|(u, n)| (f64::from(u) / cell).floor().clamp(0.0, (n - 1) as f64) as usize);
+            let steepness = f64::from(packed.steepness[(c[2] * ny + c[1]) * nx + c[0]]);
+            let (off, way) = (f64::from((f[0] - f[PARTS]).abs()), f64::from(p[0].distance(p[PARTS])));
+            assert!(off <= steepness * way + jump, "{} to {}: {off}, {steepness} over {way}", p[0], p[PARTS]);
+            used = used.max((off - jump) / (steepness * way));
+            gentle += usize::from(steepness < 1.2);
+        }
+        assert!(used > 0.8 && tried > 500 && 2 * gentle > tried, "{used} used, {gentle} of {tried} gentle");
+    }
+}

@@ -18,6 +18,8 @@ pub(crate) const BLOCKS: usize = 8;
 pub(crate) struct View<'a, T> {
     directory: &'a [i32],
     values: &'a [T],
+    /// For each cell how steep the field is in it and in all cells around it, outside and in the band [1]; empty: nothing is known.
+    pub(super) steepness: &'a [f32],
     /// Metres per stored unit: in bricks, and in the background.
     pub(super) scale: [f32; 2],
     voxel: f32,
@@ -37,7 +39,7 @@ impl<'a, T> View<'a, T> {
 
     fn of(voxel: f32, cells: [i32; 3], directory: &'a [i32], values: &'a [T], scale: [f32; 2]) -> Self {
         let inside = cells.map(|c| (c as f32).next_down());
-        Self { directory, values, scale, voxel, cells, inside }
+        Self { directory, values, steepness: &[], scale, voxel, cells, inside }
     }
 }
 
@@ -77,6 +79,8 @@ pub(crate) trait Layout: Copy {
     fn gradient<L: Lanes>(around: &Self::Around<L>, place: [L; 3]) -> [L; 3];
     /// Metres from stored units, for block `i`.
     fn metres_of<L: Lanes>(view: &View<'_, Self>, group: &Group<'_, Self>, i: usize, v: L) -> L;
+    /// How steep the field is within a cell's edge of the points of block `i`, outside and in the band [1]; infinite: nothing is known.
+    fn steepness<L: Lanes>(view: &View<'_, Self>, group: &Group<'_, Self>, i: usize) -> L;
 }
 
 /// Stored values a kernel can read in pairs.
@@ -187,6 +191,11 @@ impl<T: Stored> Layout for T {
     fn metres_of<L: Lanes>(view: &View<'_, Self>, _: &Group<'_, Self>, _: usize, v: L) -> L {
         T::metres(v, view.scale[0])
     }
+
+    #[inline(always)]
+    fn steepness<L: Lanes>(_: &View<'_, Self>, _: &Group<'_, Self>, _: usize) -> L {
+        L::splat(f32::INFINITY)
+    }
 }
 
 dispatch! {
@@ -240,6 +249,20 @@ impl<'a, T: Layout> Group<'a, T> {
         p[0].store(&mut x.0[i]);
         p[1].store(&mut y.0[i]);
         p[2].store(&mut z.0[i]);
+    }
+
+    /// What a table has for the cells of block `i`; infinity beyond its end.
+    #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
+    #[inline(always)]
+    pub(super) fn of_cells<L: Lanes>(&self, i: usize, table: &[f32]) -> L {
+        let cells = self.cell.row(i);
+        let mut out = [f32::INFINITY; LANES];
+        for lane in 0..LANES {
+            if let Some(v) = table.get(cells[lane] as u32 as usize) {
+                out[lane] = *v;
+            }
+        }
+        L::load(&out)
     }
 }
 
@@ -320,6 +343,12 @@ pub(crate) fn distance<L: Lanes, T: Layout>(
     outside: bool,
 ) -> L {
     around::<L, T>(group, i).distance(view, group, i, outside)
+}
+
+/// How steep the field is within a cell's edge of the points of block `i`, outside and in the band [1]; infinite: nothing is known.
+#[inline(always)]
+pub(crate) fn steepness<L: Lanes, T: Layout>(view: &View<'_, T>, group: &Group<'_, T>, i: usize) -> L {
+    T::steepness(view, group, i)
 }
 
 /// What is around the points of a block, and where the points are between the nodes.

@@ -100,6 +100,7 @@ impl Packed {
             lattice: self.lattice.scaled(factor),
             directory: Arc::clone(&self.directory),
             quads: Arc::clone(&self.quads),
+            steepness: Arc::clone(&self.steepness),
             scale,
             error: self.error * factor + more,
         }

@@ -7,7 +7,7 @@
 use super::POINTS;
 use crate::contact::{Contact, Contacts};
 use crate::tree::Tree;
-use glam::{DVec3, Vec3};
+use glam::{DVec3, Vec3, Vec4};
 
 /// From this many candidates on, only one of each small patch of surface is looked at.
 const MANY: usize = 64;
@@ -33,7 +33,7 @@ const BACK: f32 = -0.3;
 pub(super) const OF_A: u32 = 1 << 31;
 
 /// A contact that may be chosen.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Candidate {
     /// In A's frame, relative to the chooser's origin [m].
     pub(super) point: Vec3,
@@ -43,6 +43,34 @@ pub(super) struct Candidate {
     /// 1 where the surfaces face each other, −1 where they are back to back.
     pub(super) facing: f32,
     pub(super) id: u32,
+    /// More than 1 if it was chosen in the last step [1].
+    worth: f32,
+    /// The same, less the farther it is: what it counts among others [1].
+    weight: f32,
+}
+
+/// Where a contact is, and how far.
+fn placed(c: &Contact) -> Vec4 {
+    let [x, y, z] = c.point;
+    Vec4::new(x, y, z, c.distance)
+}
+
+/// The largest f32 that is not above.
+fn below(v: f64) -> f32 {
+    let f = v as f32;
+    if f64::from(f) > v { f.next_down() } else { f }
+}
+
+/// The first place from `from` on whose number is above `id`; the numbers ascend. Most often it is near.
+fn after(numbers: &[u32], from: usize, id: u32) -> usize {
+    let mut step = 1;
+    let mut low = from;
+    while numbers.get(low + step - 1).is_some_and(|n| *n <= id) {
+        low += step;
+        step *= 2;
+    }
+    let high = (low + step - 1).min(numbers.len());
+    low + numbers.get(low..high).map_or(0, |n| n.partition_point(|n| *n <= id))
 }
 
 /// Chooses; remembers what it chose.
@@ -74,63 +102,80 @@ impl Chooser {
         self.candidates.clear();
     }
 
-    /// Adds contacts as candidates, those up to a distance; with a tree, only one of each patch of it where there are many.
-    pub(super) fn add(&mut self, found: &Contacts, limit: f64, tree: Option<&Tree>) {
-        let near = |c: &&Contact| f64::from(c.distance) <= limit;
+    /// Adds contacts as candidates: those at most `spread` farther than the nearest or than touching, and at most `margin` away [m]; with a
+    /// tree, only one of each patch of it where there are many.
+    pub(super) fn add(&mut self, found: &Contacts, spread: f64, margin: f64, tree: Option<&Tree>) {
         if self.candidates.is_empty() {
             self.origin = found.origin;
         }
         let shift = (found.origin - self.origin).as_vec3();
         let (side, flag) = if found.swapped { (1.0, OF_A) } else { (-1.0, 0) };
-        let candidate = |c: &Contact| Candidate {
+        // Of point and distance, in one vector.
+        let [mut sum, mut least] = [Vec4::ZERO, Vec4::INFINITY];
+        for c in &found.list {
+            let at = placed(c);
+            (sum, least) = (sum + at, least.min(at));
+        }
+        let limit = below((f64::from(least.w.max(0.0)) + spread).min(margin));
+        // Those of this shape's points that were chosen before.
+        let of_b = self.before.partition_point(|id| *id < OF_A);
+        let mut before = if found.swapped { &self.before[of_b..] } else { &self.before[..of_b] };
+        let candidate = |c: &Contact, worth: f32| Candidate {
             point: Vec3::from_array(c.point) + shift,
             distance: c.distance,
             normal: c.normal(),
             facing: side * c.normal().dot(Vec3::from_array(c.shell_normal)),
             id: c.id | flag,
+            worth,
+            weight: worth,
         };
-        let (mut middle, mut count) = (Vec3::ZERO, 0);
-        for c in found.list.iter().filter(near) {
-            (middle, count) = (middle + Vec3::from_array(c.point), count + 1);
-        }
-        let level = tree.filter(|_| count > MANY).and_then(|t| t.levels.iter().rfind(|l| l.len() <= PATCHES));
+        let near = found.list.iter().filter(|c| c.distance <= limit);
+        let level = tree
+            .filter(|_| near.clone().count() > MANY)
+            .and_then(|t| t.levels.iter().rfind(|l| l.len() <= PATCHES));
         let Some(level) = level else {
-            self.candidates.extend(found.list.iter().filter(near).map(candidate));
+            let worth = |c: &Contact| if before.binary_search(&(c.id | flag)).is_ok() { LOYAL } else { 1.0 };
+            self.candidates.extend(near.map(|c| candidate(c, worth(c))));
             return;
         };
-        // Of points that are about as deep the outermost one is kept: corners hold a body, not its middle.
-        middle /= count as f32;
-        let outside = |c: &Contact| Vec3::from_array(c.point).distance_squared(middle);
-        // Sorted by index, so nodes come one after another, and so do those that were chosen before.
-        let first = self.before.partition_point(|b| *b < flag);
-        let (mut best, mut far, mut node, mut end) = (None::<&Contact>, 0.0, 0, 0);
-        let (mut earlier, mut loyal_best) = (first, false);
-        for c in found.list.iter().filter(near) {
-            while self.before.get(earlier).is_some_and(|b| *b < c.id | flag) {
-                earlier += 1;
+        // Of the points of a node that are about as deep as its deepest the outermost one is kept: corners hold a body, not its middle. So are
+        // those that were chosen before. Contacts are sorted by index, so nodes come one after another.
+        let middle = (sum / found.list.len() as f32).truncate();
+        let (mut left, mut node) = (&found.list[..], 0);
+        while let Some(first) = left.first() {
+            node = after(&level.points, node, first.id);
+            let end = level.points.get(node).copied().unwrap_or(u32::MAX);
+            let (mut low, mut count) = (first.distance, 1);
+            while let Some(c) = left.get(count).filter(|c| c.id < end) {
+                (low, count) = (low.min(c.distance), count + 1);
             }
-            let loyal = self.before.get(earlier) == Some(&(c.id | flag));
-            let within = best.filter(|_| c.id < end);
-            let beaten = within.is_none_or(|b| {
-                let deeper = b.distance - c.distance;
-                deeper > self.tie || (deeper >= -self.tie && outside(c) > far)
-            });
-            // What was chosen before stays, beside a better one; and the best of a node when the next begins.
-            let left = if beaten {
-                best.filter(|_| within.is_none() || loyal_best)
-            } else {
-                Some(c).filter(|_| loyal)
-            };
-            self.candidates.extend(left.map(candidate));
-            if within.is_none() {
-                node += level.points[node..].partition_point(|p| *p <= c.id).saturating_sub(1);
-                end = level.points.get(node + 1).copied().unwrap_or(u32::MAX);
+            let (here, rest) = left.split_at(count);
+            left = rest;
+            if low > limit {
+                continue;
             }
-            if beaten {
-                (best, far, loyal_best) = (Some(c), outside(c), loyal);
+            let deep = (low + self.tie).min(limit);
+            let (mut best, mut far) = (first, f32::NEG_INFINITY);
+            for c in here {
+                if c.distance <= deep {
+                    let off = Vec3::from_array(c.point).distance_squared(middle);
+                    if off > far {
+                        (best, far) = (c, off);
+                    }
+                }
             }
+            let mut worth = 1.0;
+            while let Some((id, later)) = before.split_first().filter(|(id, _)| **id & !OF_A < end) {
+                before = later;
+                let Ok(i) = here.binary_search_by_key(&(id & !OF_A), |c| c.id) else { continue };
+                if here[i].id == best.id {
+                    worth = LOYAL;
+                } else if here[i].distance <= limit {
+                    self.candidates.push(candidate(&here[i], LOYAL));
+                }
+            }
+            self.candidates.push(candidate(best, worth));
         }
-        self.candidates.extend(best.map(candidate));
     }
 
     /// Leaves out those that are back to back, unless all are.
@@ -145,7 +190,7 @@ impl Chooser {
         self.face();
         self.now.clear();
         if !self.candidates.is_empty() {
-            let (four, n) = four(&self.candidates, &self.before, self.spread, self.tie);
+            let (four, n) = four(&mut self.candidates, self.spread, self.tie);
             self.now.extend(four[..n].iter().map(|c| c.id));
             emit(0, &four[..n]);
         }
@@ -254,7 +299,7 @@ impl Chooser {
                         within += 1;
                     }
                 }
-                let (four, n) = four(&self.members[..within], &self.before, self.spread, self.tie);
+                let (four, n) = four(&mut self.members[..within], self.spread, self.tie);
                 self.now.extend(four[..n].iter().map(|c| c.id));
                 direction += four[..n].iter().map(|c| c.normal).sum::<Vec3>();
                 if n > 0 {
@@ -304,42 +349,35 @@ impl KeySet {
 
 /// The deepest or one that is about as deep, the farthest from it, the one that makes the largest triangle with both, and the one
 /// that is farthest outside of that triangle; each weighed by how near to touching it is.
-fn four(candidates: &[Candidate], before: &[u32], spread: f32, tie: f32) -> ([Candidate; POINTS], usize) {
-    let none = Candidate { point: Vec3::ZERO, distance: 0.0, normal: Vec3::Z, facing: 1.0, id: 0 };
-    let (mut out, mut n) = ([none; POINTS], 0);
+fn four(candidates: &mut [Candidate], spread: f32, tie: f32) -> ([Candidate; POINTS], usize) {
+    let mut out = [Candidate::default(); POINTS];
     let low = candidates.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
-    let worth = |c: &Candidate| {
-        let far = if spread > 0.0 { ((c.distance - low.max(0.0)) / spread).clamp(0.0, 1.0) } else { 0.0 };
-        let loyal = if before.binary_search(&c.id).is_ok() { LOYAL } else { 1.0 };
-        (1.0 - (1.0 - FAR) * far) * loyal
-    };
-    while n < POINTS {
-        let score = |c: &Candidate| match out[..n] {
-            [] => low - c.distance,
-            [a] => a.point.distance(c.point) * worth(c),
-            [a, b] => (b.point - a.point).cross(c.point - a.point).length() * worth(c),
-            [a, b, d, ..] => outside(a.point, b.point, d.point, c.point) * worth(c),
-        };
-        let Some((gain, i)) = best(candidates, score) else { break };
-        // Nothing is gained by a point at the place of another, or on the line or in the triangle of the others.
-        if n > 0 && (gain <= 0.0 || gain.is_nan()) {
-            break;
-        }
-        out[n] = candidates[i];
-        n += 1;
-        if n == 2 {
-            // One as deep as the deepest, but farther out, leaves no gap on its side.
-            let deep = low + tie;
-            let from = out[1].point;
-            let score = |c: &Candidate| {
-                if c.distance <= deep { from.distance(c.point) * worth(c) } else { f32::NEG_INFINITY }
-            };
-            if let Some((_, i)) = best(candidates, score) {
-                out[0] = candidates[i];
-            }
-        }
+    let per = if spread > 0.0 { (1.0 - FAR) / spread } else { 0.0 };
+    for c in &mut *candidates {
+        c.weight = (1.0 - per * (c.distance - low.max(0.0)).clamp(0.0, spread)) * c.worth;
     }
-    (out, n)
+    let candidates = &*candidates;
+    let Some((_, deepest)) = best(candidates, |c| low - c.distance) else { return (out, 0) };
+    out[0] = candidates[deepest];
+    let from = out[0].point;
+    let Some(farthest) = gain(candidates, |c| from.distance(c.point) * c.weight) else { return (out, 1) };
+    out[1] = candidates[farthest];
+    // One as deep as the deepest, but farther out, leaves no gap on its side.
+    let (deep, from) = (low + tie, out[1].point);
+    let out_there = |c: &Candidate| {
+        if c.distance <= deep { from.distance(c.point) * c.weight } else { f32::NEG_INFINITY }
+    };
+    if let Some((_, i)) = best(candidates, out_there) {
+        out[0] = candidates[i];
+    }
+    let [a, b] = [out[0].point, out[1].point];
+    let wide = |c: &Candidate| (b - a).cross(c.point - a).length() * c.weight;
+    let Some(widest) = gain(candidates, wide) else { return (out, 2) };
+    out[2] = candidates[widest];
+    let beyond = Beyond::new([a, b, out[2].point]);
+    let Some(last) = gain(candidates, |c| beyond.area(c.point) * c.weight) else { return (out, 3) };
+    out[3] = candidates[last];
+    (out, 4)
 }
 
 /// The candidate with the highest score, the first of several, and the score.
@@ -354,10 +392,22 @@ fn best(candidates: &[Candidate], score: impl Fn(&Candidate) -> f32) -> Option<(
     best
 }
 
-/// How much area a point adds to a triangle: that of the triangle with the side it is farthest beyond; negative inside.
-fn outside(a: Vec3, b: Vec3, c: Vec3, p: Vec3) -> f32 {
-    let normal = (b - a).cross(c - a);
-    let unit = normal.normalize_or_zero();
-    let beyond = |u: Vec3, v: Vec3| (p - u).cross(v - u).dot(unit);
-    beyond(a, b).max(beyond(b, c)).max(beyond(c, a))
+/// The best candidate, if it gains anything: one at the place of another, or on the line or in the triangle of the others does not.
+fn gain(candidates: &[Candidate], score: impl Fn(&Candidate) -> f32) -> Option<usize> {
+    best(candidates, score).filter(|(gain, _)| *gain > 0.0).map(|(_, i)| i)
+}
+
+/// A triangle that may grow: for each side its end, and outward along the triangle, as long as the side.
+struct Beyond([(Vec3, Vec3); 3]);
+
+impl Beyond {
+    fn new([a, b, c]: [Vec3; 3]) -> Self {
+        let unit = (b - a).cross(c - a).normalize_or_zero();
+        Self([(a, (b - a).cross(unit)), (b, (c - b).cross(unit)), (c, (a - c).cross(unit))])
+    }
+
+    /// How much a point adds, twice: the triangle with the side it is farthest beyond [m²]; negative inside.
+    fn area(&self, p: Vec3) -> f32 {
+        self.0.iter().fold(f32::NEG_INFINITY, |most, (end, outward)| (p - *end).dot(*outward).max(most))
+    }
 }

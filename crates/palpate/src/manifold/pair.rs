@@ -231,15 +231,14 @@ impl Pair {
     /// Adds what the query found to the candidates.
     fn take(&mut self, tree: &Tree, params: &ManifoldParams) {
         let found = self.query.last();
-        let nearest = found.list.iter().fold(f32::INFINITY, |d, c| d.min(c.distance));
         let spread = spread(tree, params);
         self.chooser.spread = spread as f32;
         // A wide spread, for fast bodies, does not make their nearest point less important.
         self.chooser.tie = LEVEL * spread.min(usual_spread(tree)) as f32;
         // What was found may lie a little beyond the margin.
-        let limit = (f64::from(nearest.max(0.0)) + spread).min(f64::from(params.margin as f32));
+        let margin = f64::from(params.margin as f32);
         let thin = !matches!(params.choice, Choice::Segmented(_));
-        self.chooser.add(found, limit, thin.then_some(tree));
+        self.chooser.add(found, spread, margin, thin.then_some(tree));
     }
 }
 

@@ -58,6 +58,18 @@ fn axis(tree_from: &Pose, a: DVec3, b: DVec3) -> (DVec3, DVec3, f64) {
     (tree_from.point(a), along.try_normalize().unwrap_or(DVec3::Z), along.length())
 }
 
+/// The one face of a box that points within `reach` of the origin can be nearest to, as on a ground: its axis, and whether it is the upper one.
+/// `low` and `high` are the heights of the origin over the upper and over the lower faces [m].
+fn only_face(low: DVec3, high: DVec3, reach: f64) -> Option<(usize, bool)> {
+    let height = low.max(high);
+    let k = (0..3).reduce(|a, b| if height[b] > height[a] { b } else { a })?;
+    let up = low[k] >= high[k];
+    let others = (0..3).flat_map(|i| [(i, true, low[i]), (i, false, high[i])]);
+    let next = others.filter(|(i, u, _)| (*i, *u) != (k, up)).map(|o| o.2).fold(f64::NEG_INFINITY, f64::max);
+    // Over no other face, and never as near to another from inside.
+    (next + reach <= (height[k] - reach).min(0.0)).then_some((k, up))
+}
+
 fn f32s(v: DVec3) -> [f32; 3] {
     v.as_vec3().to_array()
 }
@@ -109,8 +121,18 @@ impl Formula {
                 let middle = tree_from.point(*centre);
                 let at = -(axes.transpose() * middle);
                 saw(0.0);
+                let (low, high) = (at - *half_extents, -at - *half_extents);
                 let rows = [f32s(axes.x_axis), f32s(axes.y_axis), f32s(axes.z_axis)];
-                Kind::Cuboid { rows, low: f32s(at - *half_extents), high: f32s(-at - *half_extents) }
+                if let Some((k, up)) = only_face(low, high, reach) {
+                    let ([x, y, z], c) = (rows[k], if up { low[k] } else { high[k] });
+                    let n = if up { [x, y, z] } else { [-x, -y, -z] };
+                    self.parts.push(Part {
+                        kind: Kind::Plane([n[0], n[1], n[2], c as f32]),
+                        radius: radius as f32,
+                    });
+                    return;
+                }
+                Kind::Cuboid { rows, low: f32s(low), high: f32s(high) }
             }
             Analytic::Torus { major, minor } => {
                 saw(tree_from.translation.length() + major + minor);
@@ -159,6 +181,12 @@ impl Formula {
             }
         };
         self.parts.push(Part { kind, radius: radius as f32 });
+    }
+
+    /// Whether the points see but one plane.
+    #[cfg(test)]
+    pub(super) fn is_plane(&self) -> bool {
+        matches!(self.parts[..], [Part { kind: Kind::Plane(_), .. }])
     }
 
     /// Above this a sampled distance may be less than exact [m]: hulls know only their planes.

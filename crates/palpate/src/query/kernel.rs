@@ -236,7 +236,8 @@ fn prune_group<L: Lanes, T: Layout>(
         let (at, live) = blocks[i];
         let d = read::distance::<L, T>(view, group, i, outside);
         let radius = job.balls.eight::<L>(at)[3];
-        let mut bits = L::bits(job.reach.limit(radius).ge(d)) & live;
+        let steepness = read::steepness::<L, T>(view, group, i);
+        let mut bits = L::bits(job.reach.limit(radius, steepness).ge(d)) & live;
         if let Some(whole) = &mut whole {
             let inside = L::bits(radius.mul(L::splat(WHOLE)).ge(d)) & bits;
             bits &= !inside;

@@ -119,7 +119,7 @@ fn least_kernel<L: Lanes, T: Layout>(view: &View<'_, T>, s: &mut Least<'_>) {
 #[inline(always)]
 fn still_open<L: Lanes>(s: &Least<'_>, level: &Level, open: &Open) -> bool {
     let radius = level.radius[open.node as usize];
-    let limit = s.reach.at(s.best).limit(L::splat(radius));
+    let limit = s.reach.at(s.best).limit(L::splat(radius), L::splat(f32::INFINITY));
     L::bits(limit.ge(L::splat(open.bound + radius))) & 1 == 1
 }
 
@@ -180,7 +180,8 @@ fn nodes<L: Lanes, T: Layout>(
         let d = read::distance::<L, T>(view, group, i, outside);
         let radius = lanes_at::<L>(&nodes.radius, at);
         let bound = d.sub(radius);
-        let mut open = L::bits(s.reach.at(s.best).limit(radius).ge(d)) & live;
+        let steepness = read::steepness::<L, T>(view, group, i);
+        let mut open = L::bits(s.reach.at(s.best).limit(radius, steepness).ge(d)) & live;
         let mut bounds = [0.0; LANES];
         bound.store(&mut bounds);
         while open != 0 {

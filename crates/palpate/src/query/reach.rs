@@ -2,6 +2,7 @@
 
 use super::Side;
 use super::frame::Frame;
+use crate::field::{BRICK, pack::known};
 use crate::simd::{LANES, Lanes, Plain};
 
 /// Steepness of interpolated distances whose nodes are exact, rounded up: √3 [1].
@@ -9,9 +10,12 @@ const GENTLE: f32 = 1.7321;
 
 /// How large the sampled distance at the centre of a ball can be while one of its points is at most a margin away.
 ///
-/// Four arguments, of which the least counts. With f the sampled and D the true distance, q the error near the surface and
+/// Five arguments, of which the least counts. With f the sampled and D the true distance, q the error near the surface and
 /// h the edge of a voxel:
 /// - f grows by at most `slope` times the radius;
+/// - on the way from a point at the margin to the centre f is above the margin from somewhere on, so that only voxels outside count. As long as
+///   f stays below what the slopes were measured up to, it grows by that of the cells around the centre, for balls that do not reach
+///   beyond them: little more than the radius where the surface is smooth;
 /// - a point with f <= margin has D <= margin + q, so the centre has D <= margin + q + radius, and f there is at most D and the
 ///   error far from the surface;
 /// - as long as that is in the band, where all nodes are exact, f² <= D² + 3/4·h², as in `field/far.rs`: the limit is hardly more
@@ -38,6 +42,10 @@ pub(crate) struct Reach {
     slack: f32,
     /// Largest difference of two samples beyond `slope` times their distance [m].
     jump: f32,
+    /// Balls up to this size stay in the cells around that of their centre [m].
+    local: f32,
+    /// Voxels with a value up to this count in the measured slopes [m].
+    known: f32,
 }
 
 impl Reach {
@@ -60,6 +68,9 @@ impl Reach {
             // What the error in the band is more than half a diagonal of a voxel.
             slack: (r.error_bound_band - 0.5 * 3f64.sqrt() * voxel + stored + rounding).max(0.0) as f32,
             jump: (slope * rounding + stored) as f32,
+            // Rounding moves a centre by much less.
+            known: known(field) as f32,
+            local: (0.99 * BRICK as f64 * voxel) as f32,
         }
     }
 
@@ -78,16 +89,21 @@ impl Reach {
     /// The limit of one ball.
     pub(crate) fn limit_of(&self, radius: f32) -> f32 {
         let mut limits = [0.0; LANES];
-        self.limit(Plain::splat(radius)).store(&mut limits);
+        self.limit(Plain::splat(radius), Plain::splat(f32::INFINITY)).store(&mut limits);
         limits[0]
     }
 
+    /// The limits of balls; `steepness`: of the field in the cells around each centre, infinite where it is not known [1].
     #[inline(always)]
-    pub(crate) fn limit<L: Lanes>(&self, radius: L) -> L {
+    pub(crate) fn limit<L: Lanes>(&self, radius: L, steepness: L) -> L {
         // Points above the band, or inside, may be farther from the truth.
         let tight = self.margin >= 0.0 && self.margin < self.tight;
         let (near, band) = if tight { (self.near, self.band) } else { (self.far, f32::NEG_INFINITY) };
         let steep = radius.mul(L::splat(self.slope)).add(L::splat(self.margin)).add(L::splat(self.jump));
+        let around = radius.mul(steepness).add(L::splat(self.margin)).add(L::splat(self.jump));
+        let local = if self.margin >= 0.0 { self.local } else { -1.0 };
+        let measured = L::and(L::splat(local).ge(radius), L::splat(self.known).ge(around));
+        let steep = L::select(measured, around, steep).min(steep);
         let true_distance = radius.add(L::splat(self.margin + near));
         let anywhere = true_distance.add(L::splat(self.far));
         let in_band = true_distance.mul(true_distance).add(L::splat(self.spread)).sqrt();

@@ -100,6 +100,48 @@ fn finds_the_points_that_the_formula_has_inside() {
     }
 }
 
+/// A box of which the points see one face is taken for a plane: nothing else about it changes. Slabs, cubes and grounds, from beside and
+/// from inside.
+#[test]
+fn a_box_whose_points_see_one_face_is_a_plane() {
+    let (mut query, mut r) = (Query::new(), Random(5));
+    let b = shape("bumpy-sphere");
+    let size = b.aabb().extent().length();
+    let (mut planes, mut boxes, mut hits) = (0, 0, 0);
+    for i in 0..160 {
+        let half = DVec3::new(r.range(0.3, 6.0), r.range(0.3, 6.0), [0.05, 0.6, 3.0][i % 3]) * size;
+        let solid = Analytic::cuboid(r.point(size), half).unwrap();
+        let solid = if i % 5 == 0 { solid.rounded(0.05 * size).unwrap() } else { solid };
+        // On one of its faces, somewhere; sometimes near its border.
+        let mut at = r.point(1.0) * half;
+        at.z = half.z + r.range(-0.3, 0.5) * size;
+        let at = solid.aabb().centre() + if i % 2 == 0 { at } else { DVec3::new(at.x, at.y, -at.z) };
+        let pose = Pose::new(r.rotation(), at);
+        let margin = r.range(0.0, 0.1) * size;
+        let found = query.solid(&solid, &b, &pose, margin).clone();
+        if query.formula.is_plane() {
+            planes += 1;
+        } else {
+            boxes += 1;
+        }
+        let mut next = found.list.iter().peekable();
+        for i in 0..b.tree().len() {
+            let s = solid.sample(pose.point(b.tree().position(i)));
+            match next.next_if(|c| c.id as usize == i) {
+                Some(c) => {
+                    hits += 1;
+                    assert!((f64::from(c.distance) - s.distance).abs() < 2e-6 * size, "{c:?} {s:?}");
+                    if query.formula.is_plane() {
+                        assert!(s.gradient.distance(c.normal().as_dvec3()) < 1e-5, "{c:?} {s:?}");
+                    }
+                }
+                None => assert!(s.distance > margin - 2e-6 * size, "point {i} at {} missed", s.distance),
+            }
+        }
+    }
+    assert!(planes > 20 && boxes > 60 && hits > 10_000, "{planes} planes, {boxes} boxes, {hits} points");
+}
+
 #[test]
 fn poses_that_are_not_finite_have_no_contacts() {
     let b = shape("gear");
