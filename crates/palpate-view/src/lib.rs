@@ -21,6 +21,7 @@ pub mod recording;
 pub mod scene;
 mod shade;
 pub mod slice;
+mod stage;
 pub mod strip;
 pub mod units;
 
