@@ -148,10 +148,10 @@ impl Stage<'_> {
         let _ = writeln!(body, "<p class=\"lead\">{}</p>", escape(self.lead));
         let _ = write!(
             body,
-            "<div class=\"player\"><div class=\"stage\"><img class=\"still\" id=\"still\" alt=\"The first frame\" \
+            "<div class=\"player\"><div class=\"stage\"><img class=\"still\" id=\"still\" alt=\"A frame of the motion\" \
              src=\"data:image/png;base64,{still}\"><canvas id=\"view\" tabindex=\"0\" aria-label=\"3D view of the motion\"></canvas>\
              <div class=\"hud\"><b id=\"clock\"></b><br><span id=\"touch\"></span></div><div class=\"scale\" id=\"scale\"></div>\
-             <p class=\"note\" id=\"note\" hidden>This browser offers no WebGL2, or nothing was recorded: the picture shows the first \
+             <p class=\"note\" id=\"note\" hidden>This browser offers no WebGL2, or nothing was recorded: the picture shows one \
              frame; the charts work without it.</p><noscript><p class=\"note\">The motion is played by a script in this file; scripts \
              are switched off here.</p></noscript></div>\n{}\n<div class=\"charts\" id=\"charts\"></div>\
              <ul class=\"bodies\" id=\"bodies\"></ul></div>\n",

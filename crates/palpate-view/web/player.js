@@ -1,4 +1,5 @@
-// Plays a recording: WebGL2, no library, no network. The page holds the words as JSON and the numbers as base64.
+// Plays a recording: WebGL2, no library, no network. The page holds the words as JSON and the numbers as base64. Bodies have poses;
+// or, where the words have `soft`, each frame has its own vertices, and triangles of it are coloured.
 (() => {
 'use strict';
 const $ = id => document.getElementById(id);
@@ -19,6 +20,7 @@ const FORMATS = {
   length: x => unit(x, LENGTHS),
   energy: x => unit(x, [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'µJ'], [1e-9, 'nJ']]),
   speed: x => unit(x, LENGTHS.map(([f, n]) => [f, n + '/s'])),
+  count: x => Math.round(x).toLocaleString('en'),
   time: x => unit(x * 1e-6, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]),
 };
 
@@ -58,8 +60,15 @@ const moved = (m, p) => [0, 1, 2].map(i => m[i] * p[0] + m[4 + i] * p[1] + m[8 +
 // ---- the recording
 const frames = meta.frames, bodies = meta.bodies, count = bodies.length;
 const at = array(Float32Array, meta.times, frames);
-const places = array(Float32Array, meta.places, frames * count * 3);
-const turns = array(Int16Array, meta.turns, frames * count * 4);
+const soft = meta.soft;
+const places = soft ? null : array(Float32Array, meta.places, frames * count * 3);
+const turns = soft ? null : array(Int16Array, meta.turns, frames * count * 4);
+// Which list belongs to which frame.
+const lists = ([first, list]) => {
+  const begin = array(Uint32Array, first, frames + 1), all = array(Uint32Array, list, begin[frames]);
+  return f => all.subarray(begin[f], begin[f + 1]);
+};
+const steps = soft ? array(Uint32Array, soft.steps, frames) : null;
 const touching = array(Uint32Array, meta.contacts, frames);
 const first = array(Uint32Array, meta.marks.first, frames + 1);
 const markPlaces = array(Uint16Array, meta.marks.places, first[frames] * 3);
@@ -76,6 +85,7 @@ const frameAt = t => {
 // The pose of a body at a time between two frames: straight in place, evenly in rotation.
 const matrices = bodies.map(() => IDENTITY);
 const pose = t => {
+  if (soft) return;
   const i = frameAt(t), j = Math.min(i + 1, frames - 1);
   const s = j > i && at[j] > at[i] ? Math.min(Math.max((t - at[i]) / (at[j] - at[i]), 0), 1) : 0;
   for (let b = 0; b < count; b++) {
@@ -97,7 +107,7 @@ const RIGHT = cross(UP, FRONT);
 const LIGHT = unitOf(add(add(UP, mul(RIGHT, -0.55)), mul(FRONT, 0.42)));
 
 // ---- state
-const state = { time: start, playing: false, speed: 1, contacts: true, follow: false, shown: bodies.map(() => true) };
+const state = { time: start, playing: false, speed: 1, contacts: true, coloured: true, follow: false, shown: bodies.map(() => true) };
 const canvas = $('view');
 const gl = canvas.getContext('webgl2', { antialias: true, alpha: false });
 let draw = () => {};
@@ -214,8 +224,26 @@ function painter() {
       result = vec4(c, a * alpha);
     }`);
 
-  // Vertices are split where faces meet at more than 42 degrees, so that edges stay sharp.
-  const mesh = (positions, triangles, colours) => {
+  const lines = compile(`
+    layout(location=0) in vec3 p; layout(location=1) in vec3 q; uniform mat4 view; uniform vec2 screen; uniform float px; out float across;
+    void main() {
+      vec2 uv = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2. - 1.;
+      vec4 a = view * vec4(p, 1.), b = view * vec4(q, 1.);
+      vec2 along = (b.xy / b.w - a.xy / a.w) * screen;
+      along = length(along) > 1e-3 ? normalize(along) : vec2(1., 0.);
+      // A little longer, so that ends join, and nearer, so that the surfaces that meet there do not hide half of it.
+      vec4 o = uv.y > 0. ? b : a;
+      o.xy += (vec2(-along.y, along.x) * uv.x + along * uv.y * .4) * px / screen * 2. * o.w;
+      o.z -= 2e-4 * o.w;
+      across = uv.x;
+      gl_Position = o;
+    }`, `
+    in float across; uniform vec4 colour; out vec4 result;
+    void main() { result = vec4(colour.rgb, colour.a * (1. - smoothstep(.6, 1., abs(across)))); }`);
+
+  // Vertices are split where faces meet at more than 42 degrees, so that edges stay sharp: which vertex each corner that is drawn
+  // comes from, the faces that give it its normal, and the normal.
+  const corners = (positions, triangles) => {
     const nt = triangles.length / 3, nv = positions.length / 3, face = new Float32Array(nt * 3);
     const start = new Uint32Array(nv + 1);
     for (let t = 0; t < nt; t++) {
@@ -226,21 +254,42 @@ function painter() {
     const next = start.slice(), around = new Uint32Array(nt * 3);
     for (let i = 0; i < nt * 3; i++) around[next[triangles[i]]++] = i / 3 | 0;
     // A corner with nearly the normal of another at the same vertex is the same corner.
-    const out = [], tint = [], order = new Uint32Array(nt * 3), made = new Map();
-    let low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    const source = [], normals = [], faces = [], ends = [0], order = new Uint32Array(nt * 3), made = new Map();
     for (let i = 0; i < nt * 3; i++) {
-      const v = triangles[i], t = i / 3 | 0, f = face.subarray(3 * t, 3 * t + 3), l = Math.hypot(f[0], f[1], f[2]) || 1;
+      const v = triangles[i], t = i / 3 | 0, f = face.subarray(3 * t, 3 * t + 3), l = Math.hypot(f[0], f[1], f[2]) || 1, near = [];
       let n = [0, 0, 0];
       for (let k = start[v]; k < start[v + 1] && start[v + 1] - start[v] < 96; k++) {
         const g = face.subarray(3 * around[k], 3 * around[k] + 3);
-        if (dot(f, g) >= 0.743 * l * Math.hypot(g[0], g[1], g[2])) n = add(n, g);
+        if (dot(f, g) >= 0.743 * l * Math.hypot(g[0], g[1], g[2])) { n = add(n, g); near.push(around[k]); }
       }
-      n = unitOf(dot(n, n) ? n : f);
+      if (!dot(n, n)) { n = f; near.splice(0, near.length, t); }
+      n = unitOf(n);
       if (!made.has(v)) made.set(v, []);
       const same = made.get(v).find(([m]) => dot(m, n) > .9995);
       if (same) { order[i] = same[1]; continue; }
-      order[i] = out.length / 6;
+      order[i] = source.length;
       made.get(v).push([n, order[i]]);
+      source.push(v);
+      normals.push(n);
+      for (const g of near) faces.push(g);
+      ends.push(faces.length);
+    }
+    return { order, source, normals, faces, ends };
+  };
+  // Positions and normals in one buffer, beside it which corners are drawn.
+  const vertices = (buffer, data, usage) => {
+    const vao = gl.createVertexArray();
+    gl.bindVertexArray(vao);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    if (data) gl.bufferData(gl.ARRAY_BUFFER, data, usage);
+    gl.enableVertexAttribArray(0); gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 24, 0);
+    gl.enableVertexAttribArray(1); gl.vertexAttribPointer(1, 3, gl.FLOAT, false, 24, 12);
+    return vao;
+  };
+  const mesh = (positions, triangles, colours) => {
+    const nt = triangles.length / 3, { order, source, normals } = corners(positions, triangles), out = [], tint = [];
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    source.forEach((v, i) => {
       for (let k = 0; k < 3; k++) {
         const x = positions[3 * v + k];
         out.push(x);
@@ -248,15 +297,10 @@ function painter() {
         low[k] = Math.min(low[k], x);
         high[k] = Math.max(high[k], x);
       }
-      out.push(...n);
+      out.push(...normals[i]);
       tint.push(0);
-    }
-    const vao = gl.createVertexArray();
-    gl.bindVertexArray(vao);
-    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
-    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(out), gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(0); gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 24, 0);
-    gl.enableVertexAttribArray(1); gl.vertexAttribPointer(1, 3, gl.FLOAT, false, 24, 12);
+    });
+    const vao = vertices(gl.createBuffer(), new Float32Array(out), gl.STATIC_DRAW);
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ARRAY_BUFFER, new Uint8Array(tint), gl.STATIC_DRAW);
     gl.enableVertexAttribArray(2); gl.vertexAttribPointer(2, 3, gl.UNSIGNED_BYTE, true, 4, 0);
@@ -266,7 +310,71 @@ function painter() {
     const centre = nt ? mul(add(low, high), .5) : [0, 0, 0];
     return { vao, n: nt * 3, own: colours ? 1 : 0, low, high, centre, positions, radius: nt ? Math.hypot(...sub(high, low)) / 2 : 0 };
   };
+  // A mesh whose vertices are elsewhere in each frame. No frame lies between two: what is drawn is what was decided.
+  const moving = p => {
+    const all = array(Uint16Array, p.moving, frames * p.vertices * 3), triangles = array(p.wide ? Uint32Array : Uint16Array, p.indices, p.triangles * 3);
+    const positions = new Float32Array(p.vertices * 3), face = new Float32Array(p.triangles * 3);
+    const place = f => {
+      const from = f * p.vertices * 3;
+      for (let i = 0; i < positions.length; i += 3) for (let k = 0; k < 3; k++) positions[i + k] = soft.min[k] + soft.size[k] * all[from + i + k] / 65535;
+    };
+    place(0);
+    const { order, source, faces, ends } = corners(positions, triangles), data = new Float32Array(source.length * 6);
+    const buffer = gl.createBuffer(), index = vao => { const b = gl.createBuffer(); gl.bindVertexArray(vao); gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, b); return vao; };
+    const part = { positions, own: 0, n: 0, centre: [0, 0, 0], radius: 0, frame: -1, vao: index(vertices(buffer, null)) };
+    // Triangles that meet others, and those of one mesh that meet themselves, over the rest.
+    const over = [['hits', soft.hot], ['own', soft.own]].map(([name, colour]) => ({
+      lists: lists(p[name]), colour: colour.map(x => x / 255), own: 0, n: 0, vao: index(vertices(buffer, null)),
+    }));
+    const switched = lists(p.switched), off = new Uint8Array(p.triangles);
+    const draws = (m, list) => {
+      const out = new Uint32Array(list.length * 3);
+      list.forEach((t, i) => { for (let k = 0; k < 3; k++) out[3 * i + k] = order[3 * t + k]; });
+      gl.bindVertexArray(m.vao);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, out, gl.DYNAMIC_DRAW);
+      m.n = out.length;
+    };
+    const everything = Array.from({ length: p.triangles }, (_, t) => t);
+    part.over = over;
+    part.set = f => {
+      if (f === part.frame) return;
+      place(f);
+      for (let t = 0; t < p.triangles; t++) {
+        const a = 3 * triangles[3 * t], b = 3 * triangles[3 * t + 1], c = 3 * triangles[3 * t + 2];
+        const x = positions[b] - positions[a], y = positions[b + 1] - positions[a + 1], z = positions[b + 2] - positions[a + 2];
+        const u = positions[c] - positions[a], v = positions[c + 1] - positions[a + 1], w = positions[c + 2] - positions[a + 2];
+        face[3 * t] = y * w - z * v; face[3 * t + 1] = z * u - x * w; face[3 * t + 2] = x * v - y * u;
+      }
+      const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+      for (let i = 0; i < source.length; i++) {
+        let x = 0, y = 0, z = 0;
+        for (let k = ends[i]; k < ends[i + 1]; k++) { const g = 3 * faces[k]; x += face[g]; y += face[g + 1]; z += face[g + 2]; }
+        const l = 1 / (Math.hypot(x, y, z) || 1);
+        for (let k = 0; k < 3; k++) {
+          const at = positions[3 * source[i] + k];
+          data[6 * i + k] = at;
+          if (at < low[k]) low[k] = at;
+          if (at > high[k]) high[k] = at;
+        }
+        data[6 * i + 3] = x * l; data[6 * i + 4] = y * l; data[6 * i + 5] = z * l;
+      }
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
+      // What was switched an odd number of times is off.
+      let changed = part.frame < 0;
+      const [from, to] = f > part.frame ? [part.frame + 1, f] : [f + 1, part.frame];
+      for (let g = from; g <= to; g++) for (const t of switched(g)) { off[t] ^= 1; changed = true; }
+      if (changed) draws(part, everything.filter(t => !off[t]));
+      for (const m of over) draws(m, m.lists(f));
+      part.centre = source.length ? mul(add(low, high), .5) : [0, 0, 0];
+      part.radius = source.length ? Math.hypot(...sub(high, low)) / 2 : 0;
+      part.frame = f;
+    };
+    part.set(0);
+    return part;
+  };
   const parts = meta.parts.map(p => {
+    if (soft) return moving(p);
     const q = array(Uint16Array, p.positions, p.vertices * 3), positions = new Float32Array(p.vertices * 3);
     for (let i = 0; i < q.length; i++) positions[i] = p.min[i % 3] + p.size[i % 3] * q[i] / 65535;
     const triangles = array(p.wide ? Uint32Array : Uint16Array, p.indices, p.triangles * 3);
@@ -298,10 +406,12 @@ function painter() {
     }
     return found;
   };
-  const outers = parts.map(outer), cloud = [];
-  const skip = Math.max(1, Math.ceil(frames * count * 27 / 60000));
+  let outers = parts.map(outer);
+  const cloud = [];
+  const skip = Math.max(1, Math.ceil(soft ? frames / 12 : frames * count * 27 / 60000));
   for (let f = 0; f < frames; f += skip) {
     pose(at[f]);
+    if (soft) { parts.forEach(p => p.set(f)); outers = parts.map(outer); }
     bodies.forEach((b, i) => { for (const p of outers[b.part]) cloud.push(moved(matrices[i], p)); });
   }
   if (!cloud.length) cloud.push([0, 0, 0]);
@@ -369,6 +479,14 @@ function painter() {
   });
   gl.bindVertexArray(null);
   const empty = gl.createVertexArray();
+  // Where triangles meet: segments, one instance each.
+  const cuts = soft ? array(Uint32Array, soft.segments.first, frames + 1) : null;
+  const cutEnds = soft ? array(Uint16Array, soft.segments.ends, cuts[frames] * 6) : null;
+  const cutVao = gl.createVertexArray(), cutBuffer = gl.createBuffer();
+  gl.bindVertexArray(cutVao);
+  gl.bindBuffer(gl.ARRAY_BUFFER, cutBuffer);
+  [0, 1].forEach(i => { gl.enableVertexAttribArray(i); gl.vertexAttribPointer(i, 3, gl.FLOAT, false, 24, 12 * i); gl.vertexAttribDivisor(i, 1); });
+  gl.bindVertexArray(null);
   let most = 1e-12;
   for (const d of markDepths) most = Math.max(most, d);
 
@@ -377,7 +495,7 @@ function painter() {
     return [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16) / 255);
   };
   let colours = {};
-  const restyle = () => { colours = { stage: style('--stage'), floor: style('--floor'), grid: style('--grid') }; wake(); };
+  const restyle = () => { colours = { stage: style('--stage'), floor: style('--floor'), grid: style('--grid'), cut: style('--cut') }; wake(); };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
   restyle();
 
@@ -439,6 +557,8 @@ function painter() {
   return () => {
     const scale = resize();
     pose(state.time);
+    const now = frameAt(state.time + 1e-9);
+    if (soft) for (const p of parts) p.set(now);
     const centres = bodies.map((b, i) => moved(matrices[i], parts[b.part].centre));
     const shown = bodies.map((_, i) => i).filter(i => state.shown[i]);
     let eyeAt = camera.target;
@@ -494,6 +614,11 @@ function painter() {
       gl.bindVertexArray(m.vao); gl.drawElements(gl.TRIANGLES, m.n, gl.UNSIGNED_INT, 0);
     };
     for (const i of shown) paint(parts[bodies[i].part], matrices[i], tints[i]);
+    if (soft && state.coloured) {
+      gl.depthFunc(gl.LEQUAL);
+      for (const i of shown) for (const m of parts[bodies[i].part].over) paint(m, IDENTITY, m.colour);
+      gl.depthFunc(gl.LESS);
+    }
     if (base) paint(base, baseAt, mul(add(colours.floor, colours.grid), .5));
 
     gl.enable(gl.BLEND); gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -510,8 +635,26 @@ function painter() {
       gl.bindVertexArray(empty);
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     }
+    if (state.contacts && soft) {
+      const n = cuts[now + 1] - cuts[now], data = new Float32Array(n * 6), from = 6 * cuts[now];
+      for (let k = 0; k < data.length; k++) data[k] = soft.min[k % 3] + soft.size[k % 3] * cutEnds[from + k] / 65535;
+      gl.useProgram(lines.program);
+      gl.bindVertexArray(cutVao);
+      gl.bindBuffer(gl.ARRAY_BUFFER, cutBuffer);
+      gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
+      gl.uniformMatrix4fv(lines.at.view, false, view);
+      gl.uniform2f(lines.at.screen, canvas.width, canvas.height);
+      gl.uniform1f(lines.at.px, 1.5 * scale);
+      gl.depthMask(false);
+      for (const [test, alpha] of [[false, .3], [true, 1]]) {
+        if (test) gl.enable(gl.DEPTH_TEST); else gl.disable(gl.DEPTH_TEST);
+        gl.uniform4f(lines.at.colour, ...colours.cut, alpha);
+        if (n) gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, n);
+      }
+      gl.depthMask(true); gl.enable(gl.DEPTH_TEST);
+    }
     if (state.contacts) {
-      const f = frameAt(state.time + 1e-9), n = first[f + 1] - first[f], data = new Float32Array(n * 7);
+      const f = now, n = first[f + 1] - first[f], data = new Float32Array(n * 7);
       for (let k = 0; k < n; k++) {
         const m = first[f] + k;
         for (let c = 0; c < 3; c++) {
@@ -545,6 +688,7 @@ function painter() {
 
 // ---- charts
 const cursors = [];
+const when = f => !frames ? '' : soft ? 'step ' + steps[f].toLocaleString('en') : +at[f].toFixed(2) + ' s';
 for (const chart of meta.charts) {
   const values = array(Float32Array, chart.at, frames), format = FORMATS[chart.format];
   const box = document.createElement('div');
@@ -574,8 +718,8 @@ for (const chart of meta.charts) {
     svg.innerHTML = `<line class="rule" x1="${LEFT}" x2="${width - RIGHT_}" y1="${FOOT}" y2="${FOOT}"/>
       <line class="rule" x1="${LEFT}" x2="${width - RIGHT_}" y1="${TOP}" y2="${TOP}"/>
       <path class="area" d="${path}L${x(seconds)} ${FOOT}L${LEFT} ${FOOT}Z"/><path class="line" d="${path}"/>
-      <text x="${LEFT}" y="${TOP - 4}">${format(top)}</text><text x="${LEFT}" y="${FOOT + 14}">${+start.toFixed(2)} s</text>
-      <text x="${width - RIGHT_}" y="${FOOT + 14}" text-anchor="end">${+seconds.toFixed(2)} s</text>
+      <text x="${LEFT}" y="${TOP - 4}">${format(top)}</text><text x="${LEFT}" y="${FOOT + 14}">${when(0)}</text>
+      <text x="${width - RIGHT_}" y="${FOOT + 14}" text-anchor="end">${when(frames - 1)}</text>
       <line class="now" y1="${TOP - 6}" y2="${FOOT}"/><circle r="3.4"/>`;
     line = svg.querySelector('.now');
     dot_ = svg.querySelector('circle');
@@ -606,6 +750,16 @@ bodies.forEach((body, i) => {
   item.querySelector('input').addEventListener('change', e => { state.shown[i] = e.target.checked; wake(); });
   $('bodies').append(item);
 });
+
+if (soft) {
+  // What the colours say, and whether they are shown.
+  const item = document.createElement('li');
+  item.innerHTML = '<label><input type="checkbox" checked><i></i><span class="name"></span></label>';
+  item.querySelector('i').style.background = `rgb(${soft.hot})`;
+  item.querySelector('.name').textContent = soft.words;
+  item.querySelector('input').addEventListener('change', e => { state.coloured = e.target.checked; wake(); });
+  $('bodies').append(item);
+}
 
 // ---- time
 const slider = $('slider');
@@ -644,8 +798,8 @@ function tick(now) {
   draw();
   const f = frameAt(state.time + 1e-9);
   slider.value = state.time;
-  $('clock').textContent = state.time.toFixed(2) + ' s';
-  $('touch').textContent = (touching[f] || 0).toLocaleString('en') + (touching[f] === 1 ? ' contact' : ' contacts');
+  $('clock').textContent = soft ? when(f) : state.time.toFixed(2) + ' s';
+  $('touch').textContent = (touching[f] || 0).toLocaleString('en') + (soft ? ' pair' : ' contact') + (touching[f] === 1 ? '' : 's');
   cursors.forEach(show => show(f));
   clearTimeout(sharpen);
   if (state.playing) wake();
@@ -672,7 +826,7 @@ addEventListener('keydown', e => {
   e.preventDefault();
   act();
 });
-window.player = { state, frames, seconds, seek, play, halt, draw: () => draw() };
+window.player = { state, coloured: f => soft ? meta.parts.map(p => lists(p.hits)(f).length) : [], frames, seconds, seek, play, halt, draw: () => draw() };
 label();
 wake();
 if (gl && frames > 1 && !matchMedia('(prefers-reduced-motion: reduce)').matches) play();
