@@ -615,9 +615,15 @@ function painter() {
     };
     for (const i of shown) paint(parts[bodies[i].part], matrices[i], tints[i]);
     if (soft && state.coloured) {
+      const coloured = () => { for (const i of shown) for (const m of parts[bodies[i].part].over) if (m.n) paint(m, IDENTITY, m.colour); };
       gl.depthFunc(gl.LEQUAL);
-      for (const i of shown) for (const m of parts[bodies[i].part].over) paint(m, IDENTITY, m.colour);
+      coloured();
       gl.depthFunc(gl.LESS);
+      // Faint through what hides them.
+      gl.enable(gl.BLEND); gl.blendColor(0, 0, 0, .2); gl.blendFunc(gl.CONSTANT_ALPHA, gl.ONE_MINUS_CONSTANT_ALPHA);
+      gl.disable(gl.DEPTH_TEST);
+      coloured();
+      gl.enable(gl.DEPTH_TEST); gl.disable(gl.BLEND);
     }
     if (base) paint(base, baseAt, mul(add(colours.floor, colours.grid), .5));
 
@@ -669,7 +675,7 @@ function painter() {
       gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
       gl.uniformMatrix4fv(marks.at.view, false, view);
       gl.uniform2f(marks.at.screen, canvas.width, canvas.height);
-      gl.uniform1f(marks.at.px, 4.6 * scale); gl.uniform1f(marks.at.reach, .24 * largest); gl.uniform1f(marks.at.most, most);
+      gl.uniform1f(marks.at.px, (soft ? 2.8 : 4.6) * scale); gl.uniform1f(marks.at.reach, (soft ? .1 : .24) * largest); gl.uniform1f(marks.at.most, most);
       gl.depthMask(false);
       // Faint where something hides them, full where not.
       for (const [test, alpha] of [[false, .45], [true, 1]]) {

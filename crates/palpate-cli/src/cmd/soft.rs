@@ -18,19 +18,19 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
-  palpate soft -o waves                            two knots; watch waves/motion.html
-  palpate soft bunny.obj --wave 0.05 --own -o waves
-                                                   two copies, also each with itself
+  palpate soft -o waves                          two knots; watch waves/motion.html
+  palpate soft bunny.obj --wave 0.05 --own       two copies, and each with itself
   palpate soft cloth.obj hand.stl --unit mm --contacts -o touch
-                                                   where each pair meets, along what, how deep: touch/contacts.csv
-  palpate soft --remove 0.3 --contacts -o cut      triangles are switched off while they come together
-  palpate soft --method cut --steps 1000 --json    figures alone; --method refit finds the same pairs
+                                                 also where they meet, along what, how deep
+  palpate soft --remove 0.3 -o cut               triangles are switched off on the way
+  palpate soft --method cut --steps 1000 --json  figures alone
 
-Each vertex goes its own way in every step: waves run over both meshes while the second comes nearer. Which triangles meet
-is decided exactly, in every step anew. MESH is a mesh file, a .palp file or sample:NAME; without one, knots.
-FOLDER receives motion.html (plays it in 3D, triangles that meet coloured, with charts), motion.csv (a row for each step),
-motion.png (frames side by side) and, with --contacts, contacts.csv (a row for each pair). Ctrl-C ends the motion and keeps
-what there is.";
+Waves run over both meshes while the second comes nearer: every vertex moves in every step.
+Which triangles meet is decided exactly, in each step, with the vertices where they are then.
+MESH is a mesh file, a .palp file or sample:NAME; without one, a knot.
+FOLDER receives motion.html (plays it in 3D, with the triangles that meet coloured, and charts),
+motion.csv (a row for each step), motion.png (frames side by side) and, with --contacts,
+contacts.csv (a row for each pair). Ctrl-C ends the motion and keeps what there is.";
 
 /// Moves two waving meshes into each other and finds the triangles that meet, in every step.
 #[derive(Debug, clap::Args)]
@@ -211,7 +211,7 @@ fn write(
     let html = page(motion, params)?;
     files::write(&paths[1], |out| Ok(out.write_all(html.as_bytes())?))?;
     reporter.stage("draw film strip", 0);
-    let strip = png::encode(&film_strip(motion, &StripParams::default()))?;
+    let strip = png::encode(&film_strip(motion, &StripParams { height: 300, ..StripParams::default() }))?;
     files::write(&paths[2], |out| Ok(out.write_all(&strip)?))?;
     Ok(paths.to_vec())
 }

@@ -91,7 +91,7 @@ impl Part {
     }
 
     /// Orders triangles by how far they are from the vertex that lies farthest along `way`.
-    fn sort_from(&mut self, way: DVec3) {
+    pub(super) fn sort_from(&mut self, way: DVec3) {
         let farthest = self.rest.iter().copied().max_by(|p, q| p.dot(way).total_cmp(&q.dot(way)));
         let from = farthest.unwrap_or_default();
         let mut all: Vec<(f64, u32)> =

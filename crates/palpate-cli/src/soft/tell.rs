@@ -39,6 +39,12 @@ impl Told<'_> {
         [Way::Cut, Way::Refit].map(|w| self.run.rows.iter().filter(|r| used(&r.stats) == w).count())
     }
 
+    /// Mean time of finding pairs by one way, without steps that built trees [µs]; 0 where there is none.
+    fn mean_us(&self, way: Way) -> f64 {
+        let all = || self.run.rows.iter().filter(|r| used(&r.stats) == way && r.stats.built == 0);
+        all().map(|r| r.us[1]).sum::<f64>() / all().count().max(1) as f64
+    }
+
     /// The first step with a pair between the meshes.
     fn first(&self) -> Option<&Row> {
         self.run.rows.iter().find(|r| r.pairs > 0)
@@ -67,6 +73,8 @@ impl Told<'_> {
             "steps": rows.len(),
             "method": self.question.way.name(),
             "chosen": { "cut": cut, "refit": refit },
+            "chosen_us": { "cut": self.mean_us(Way::Cut), "refit": self.mean_us(Way::Refit) },
+            "built_at": rows.iter().filter(|r| r.stats.built > 0).map(|r| r.step).collect::<Vec<_>>(),
             "first_contact": self.first().map(|r| r.step),
             "pairs": figure(&|r| r.pairs as f64),
             "all_pairs": sum(&|r| r.pairs),
@@ -99,6 +107,10 @@ impl Told<'_> {
         let time = |us: f64| units::seconds(1e-6 * us);
         let took =
             |o: &Over| format!("{} in the mean, at most {} (step {})", time(o.mean), time(o.most), o.at);
+        let most = |o: &Over, text: String| match o.most > 0.0 {
+            true => format!("at most {text} (step {})", o.at),
+            false => "none".to_owned(),
+        };
         let [a, b] = &self.scene.parts;
         row("meshes", format!("{} and {} triangles", count(a.triangles.len()), count(b.triangles.len())));
         let [cut, refit] = self.chosen();
@@ -116,18 +128,14 @@ impl Told<'_> {
             },
         );
         let pairs = self.over(|r| r.pairs as f64);
-        let mean = units::number(pairs.mean);
-        row(
-            "pairs",
-            format!("{mean} in the mean, at most {} (step {})", count(pairs.most as usize), pairs.at),
-        );
+        row("pairs", most(&pairs, count(pairs.most as usize)));
         if self.question.own {
             let own = self.over(|r| (r.own[0] + r.own[1]) as f64);
-            row("within a mesh", format!("at most {} (step {})", count(own.most as usize), own.at));
+            row("within a mesh", most(&own, count(own.most as usize)));
         }
         if self.question.contacts {
             let deepest = self.over(|r| r.deepest);
-            row("deepest pair", format!("{} (step {})", units::length(deepest.most), deepest.at));
+            row("deepest pair", most(&deepest, units::length(deepest.most)));
         }
         if let Some([x, y]) = self.run.rows.last().map(|r| r.off).filter(|off| *off != [0; 2]) {
             row("switched off", format!("{} and {} triangles at the end", count(x), count(y)));
@@ -135,6 +143,16 @@ impl Told<'_> {
         row("a step took", took(&self.over(Row::whole_us)));
         row("moving vertices", took(&self.over(|r| r.us[0])));
         row("finding pairs", took(&self.over(|r| r.us[1])));
+        if cut > 0 && refit > 0 {
+            row("by cuts", format!("{} in the mean", time(self.mean_us(Way::Cut))));
+            row("by boxes", format!("{} in the mean", time(self.mean_us(Way::Refit))));
+        }
+        let built: Vec<&Row> = self.run.rows.iter().filter(|r| r.stats.built > 0).collect();
+        if let [first, more @ ..] = &built[..] {
+            let again =
+                if more.is_empty() { String::new() } else { format!(", and {} times more", more.len()) };
+            row("boxes built", format!("step {}, which took {}{again}", first.step, time(first.us[1])));
+        }
         if self.question.own {
             row("within each", took(&self.over(|r| r.us[2])));
         }
@@ -150,7 +168,7 @@ impl Told<'_> {
         let mut out: Vec<String> = Vec::new();
         if self.run.every > 1 && self.question.keep {
             out.push(format!(
-                "every {}th step is on the page and in the picture: there are many vertices or steps; the tables have them all",
+                "one step in {} is on the page and in the picture: there are many vertices or steps; the tables have them all",
                 self.run.every
             ));
         }

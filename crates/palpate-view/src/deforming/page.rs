@@ -49,7 +49,7 @@ fn lead(motion: &Deforming) -> String {
 }
 
 /// Everything but the arrays, as JSON; the arrays go to `blob`.
-fn meta(motion: &Deforming, blob: &mut Blob) -> String {
+pub(super) fn meta(motion: &Deforming, blob: &mut Blob) -> String {
     let frames = &motion.frames;
     let states = || frames.iter().flat_map(|f| &f.states);
     let aabb = around(states().flat_map(|s| &s.positions).map(|p| p.as_dvec3()));

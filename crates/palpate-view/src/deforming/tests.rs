@@ -124,3 +124,28 @@ fn pages_of_fine_meshes_have_fewer_frames() {
         assert!(frames * vertices <= MAX_PLACES || frames == 2, "{steps} {vertices} {by} {frames}");
     }
 }
+
+/// A vertex on a page is where it was, to half of a step of 16 bits along each axis of the box of the motion.
+#[test]
+fn vertices_on_a_page_are_where_they_were() {
+    let motion = squares(9);
+    let mut blob = crate::stage::Blob::default();
+    let meta = page::meta(&motion, &mut blob);
+    let number = |name: &str| -> usize {
+        let rest = &meta[meta.find(&format!("\"{name}\":")).unwrap() + name.len() + 3..];
+        rest.split([',', '}']).next().unwrap().parse().unwrap()
+    };
+    let at = number("moving");
+    // From 0 to 3 along x, to 1 along y, to 0.1 along z.
+    let size = [3.0, 1.0, 0.1];
+    let read = |i: usize| f64::from(u16::from_le_bytes([blob.0[at + 2 * i], blob.0[at + 2 * i + 1]]));
+    let places = motion.frames.iter().flat_map(|f| &f.states[0].positions);
+    let mut off: f64 = 0.0;
+    for (v, p) in places.enumerate() {
+        for k in 0..3 {
+            off = off.max((read(3 * v + k) / 65535.0 * size[k] - f64::from(p[k])).abs() / size[k]);
+        }
+    }
+    assert!(off <= 0.5 / 65535.0 + 1e-7, "{off}");
+    assert_eq!(number("frames"), 9);
+}
