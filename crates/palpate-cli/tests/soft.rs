@@ -176,7 +176,7 @@ fn words_for_people_name_what_happened() {
     for word in [
         "knot A and knot B",
         "7,040 and 7,040 triangles",
-        "30, auto: cuts in",
+        "30, auto: ",
         "first contact",
         "deepest pair",
         "finding pairs",

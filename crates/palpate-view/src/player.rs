@@ -1,6 +1,6 @@
 //! A page that plays a recording in 3D: one file, no network.
 //!
-//! The page holds `web/player.js` and the recording's numbers as base64 of little-endian arrays: corners of parts in 16 bits of
+//! The page holds the script in `web/` and the recording's numbers as base64 of little-endian arrays: corners of parts in 16 bits of
 //! their box, rotations in 16 bits, at most 60 frames a second; the page interpolates between them.
 
 use crate::chart::escape;

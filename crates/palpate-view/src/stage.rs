@@ -9,7 +9,13 @@ use glam::DVec3;
 use palpate::math::Aabb;
 use std::fmt::Write;
 
-const SCRIPT: &str = include_str!("../web/player.js");
+/// One script in four files: what is played, its meshes, how they are drawn, what the hand does.
+const SCRIPT: &str = concat!(
+    include_str!("../web/recording.js"),
+    include_str!("../web/meshes.js"),
+    include_str!("../web/painter.js"),
+    include_str!("../web/player.js")
+);
 const LOOK: &str = include_str!("../web/player.css");
 
 /// Size of the picture for those without WebGL2 \[pixels\].

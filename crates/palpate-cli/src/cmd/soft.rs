@@ -30,7 +30,8 @@ Which triangles meet is decided exactly, in each step, with the vertices where t
 MESH is a mesh file, a .palp file or sample:NAME; without one, a knot.
 FOLDER receives motion.html (plays it in 3D, with the triangles that meet coloured, and charts),
 motion.csv (a row for each step), motion.png (frames side by side) and, with --contacts,
-contacts.csv (a row for each pair). Ctrl-C ends the motion and keeps what there is.";
+contacts.csv (a row for each pair; the page draws the normals of 64). Ctrl-C ends the motion
+and keeps what there is.";
 
 /// Moves two waving meshes into each other and finds the triangles that meet, in every step.
 #[derive(Debug, clap::Args)]
@@ -92,6 +93,8 @@ fn sizes(text: &str) -> Result<f64, String> {
 /// The files of a motion.
 const NAMES: [&str; 3] = ["motion.csv", "motion.html", "motion.png"];
 const CONTACTS: &str = "contacts.csv";
+/// Size of a page that some browsers do not open [bytes].
+const LARGE: u64 = 100_000_000;
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     // What is wrong with places should not cost a motion.
@@ -143,6 +146,13 @@ fn answer(args: &Args, scene: &Scene, reporter: &Reporter) -> Result<Outcome> {
         if table.is_none() && stale.exists() {
             warnings.push(format!("{} is of another motion", stale.display()));
         }
+        match motion.segments_left_out() {
+            0 => {}
+            n => warnings.push(format!(
+                "{} segments where triangles meet are not on the page, because there are many; --contacts keeps a table of all",
+                units::count(n as u64)
+            )),
+        }
         let params = PageParams { rows: figures.clone(), warnings: warnings.clone() };
         written = write(folder, &run, &motion, &params, reporter)?;
         if let Some((file, mut out)) = table {
@@ -151,6 +161,10 @@ fn answer(args: &Args, scene: &Scene, reporter: &Reporter) -> Result<Outcome> {
             file.keep()?;
             written.push(folder.join(CONTACTS));
         }
+    }
+    let large = |p: &PathBuf| p.metadata().is_ok_and(|m| m.len() > LARGE) && p.ends_with(NAMES[1]);
+    if let Some(path) = written.iter().find(|p| large(p)) {
+        warnings.push(format!("{} is large: browsers may refuse it; reduce the meshes", path.display()));
     }
     let (took, _) = reporter.finish();
     json["frames"] = json!(motion.frames.len());

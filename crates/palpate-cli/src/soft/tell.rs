@@ -115,7 +115,7 @@ impl Told<'_> {
         row("meshes", format!("{} and {} triangles", count(a.triangles.len()), count(b.triangles.len())));
         let [cut, refit] = self.chosen();
         let way = match self.question.way {
-            Way::Auto => format!("auto: cuts in {} steps, boxes in {}", count(cut), count(refit)),
+            Way::Auto => format!("auto: {} by cuts, {} by boxes", count(cut), count(refit)),
             Way::Cut => "cuts".to_owned(),
             Way::Refit => "boxes, fitted anew".to_owned(),
         };

@@ -19,6 +19,9 @@ use glam::{DVec3, Vec3};
 /// slow to open it. Fewer: motions of fine meshes get jerky.
 pub const MAX_PLACES: usize = 3_500_000;
 
+/// Segments on a page at most, 12 bytes each before base64; of frames with more than their share some are left out.
+const MAX_SEGMENTS: usize = 600_000;
+
 /// Colour of triangles that meet one of another mesh.
 pub const HOT: Rgb = [232, 64, 44];
 /// Colour of triangles that meet one of their own mesh, and none of another.
@@ -108,6 +111,17 @@ pub enum Unit {
 }
 
 impl Deforming {
+    /// Segments of a frame that a page shows at most.
+    fn segment_limit(&self) -> usize {
+        (MAX_SEGMENTS / self.frames.len().max(1)).max(16)
+    }
+
+    /// Segments that a page leaves out, because there are more than 600,000 in all; others show where triangles meet, in every frame.
+    pub fn segments_left_out(&self) -> usize {
+        let limit = self.segment_limit();
+        self.frames.iter().map(|f| f.segments.len().saturating_sub(limit)).sum()
+    }
+
     /// Whether everything refers to something that is there and every number is finite.
     ///
     /// # Errors

@@ -12,9 +12,6 @@ use crate::units;
 
 /// How far below the motion the ground is drawn \[its height\].
 const BELOW: f64 = 0.12;
-/// Segments on a page at most, 12 bytes each before base64; of frames with more than their share some are left out.
-const MAX_SEGMENTS: usize = 600_000;
-
 /// The page that plays `motion`. One without frames gives a page that says so.
 ///
 /// Size: 8 bytes a vertex and frame, 16 a segment, 5 a coloured triangle and frame (all after base64), 8 to 16 a triangle, and some
@@ -82,7 +79,7 @@ pub(super) fn meta(motion: &Deforming, blob: &mut Blob) -> String {
     let contacts = blob.numbers(frames.iter().map(|f| f.pairs));
     let marks: Vec<_> = frames.iter().map(|f| f.marks.clone()).collect();
     let marks = blob.marks(&marks);
-    let limit = (MAX_SEGMENTS / frames.len().max(1)).max(16);
+    let limit = motion.segment_limit();
     let kept: Vec<Vec<[glam::Vec3; 2]>> = frames.iter().map(|f| some(f, limit)).collect();
     let first = blob.firsts(kept.iter().map(Vec::len));
     let ends = blob.add(kept.iter().flatten().flatten().flat_map(|p| in_box(p.as_dvec3(), aabb)));
@@ -105,7 +102,7 @@ pub(super) fn meta(motion: &Deforming, blob: &mut Blob) -> String {
         "{{\"frames\":{},\"up\":{},\"parts\":[{}],\"bodies\":[{}],\
          \"ground\":{{\"kind\":\"plane\",\"point\":{},\"normal\":{}}},\
          \"times\":{times},\"contacts\":{contacts},\"marks\":{marks},\"charts\":[{}],\
-         \"soft\":{{\"steps\":{steps},\"min\":{},\"size\":{},\"hot\":{},\"own\":{},\"words\":\"triangles that meet\",\
+         \"soft\":{{\"steps\":{steps},\"min\":{},\"size\":{},\"hot\":{},\"own\":{},\
          \"segments\":{{\"first\":{first},\"ends\":{ends}}}}}}}",
         frames.len(),
         list(motion.up.to_array()),

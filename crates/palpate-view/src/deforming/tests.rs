@@ -112,6 +112,15 @@ fn pictures_show_what_meets_and_what_is_off() {
 }
 
 #[test]
+fn segments_that_a_page_leaves_out_are_counted() {
+    let mut motion = squares(10);
+    assert_eq!(motion.segments_left_out(), 0);
+    motion.frames[3].segments = vec![[Vec3::ZERO, Vec3::X]; 60_010];
+    assert_eq!(motion.segments_left_out(), 10);
+    page(&motion, &PageParams::default()).unwrap();
+}
+
+#[test]
 fn pages_of_fine_meshes_have_fewer_frames() {
     for (steps, vertices, wanted) in
         [(120, 13_000, 1), (240, 12_000, 1), (1, 5, 1), (0, 0, 1), (1000, 35_000, 11)]
