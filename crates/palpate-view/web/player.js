@@ -64,7 +64,7 @@ const entry = (colour, words, show) => {
 };
 bodies.forEach((body, i) => entry(body.colour, body.name, on => { state.shown[i] = on; }));
 // What colours of triangles say, and whether they are shown.
-if (soft) [['hits', soft.hot, 'triangles that meet'], ['own', soft.own, 'that meet their own mesh']].forEach(([name, colour, words], k) => {
+if (soft) [['hits', soft.hot, 'meet the other'], ['own', soft.own, 'meet their own']].forEach(([name, colour, words], k) => {
   if (k && !meta.parts.some(p => array(Uint32Array, p[name][0], frames + 1)[frames])) return;
   entry(colour, words, on => { state.coloured[k] = on; });
 });

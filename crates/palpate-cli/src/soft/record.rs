@@ -109,11 +109,9 @@ pub(crate) fn deforming(scene: &Scene, run: &mut Run, title: &str, command: &str
         Curve { name: name.into(), unit, values }
     };
     let mut curves = vec![
-        curve("Pairs of triangles", Unit::Count, |rows| rows.last().map_or(0.0, |r| r.all() as f64)),
-        curve("Time to find them", Unit::Time, |rows| {
-            rows.iter().map(|r| r.us[1] + r.us[2]).fold(0.0, f64::max)
-        }),
-        curve("Between the middles", Unit::Length, |rows| rows.last().map_or(0.0, |r| r.apart.abs())),
+        curve("Pairs", Unit::Count, |rows| rows.last().map_or(0.0, |r| r.all() as f64)),
+        curve("Search time", Unit::Time, |rows| rows.iter().map(|r| r.us[1] + r.us[2]).fold(0.0, f64::max)),
+        curve("Middles apart", Unit::Length, |rows| rows.last().map_or(0.0, |r| r.apart.abs())),
     ];
     if run.rows.iter().any(|r| r.deepest > 0.0) {
         curves.push(curve("Deepest pair", Unit::Length, |rows| rows.last().map_or(0.0, |r| r.deepest)));
