@@ -19,6 +19,7 @@ mod parse;
 mod picture;
 mod progress;
 mod saved;
+mod soft;
 mod tell;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +40,7 @@ const EXAMPLES: &str = "Examples:
   palpate clearance arm.palp cell.palp --trajectory poses.csv --min 5mm --report motion.html
   palpate drop gear.stl --unit mm --onto terrain -o fall
                                                let it fall, and watch it on a page
+  palpate soft cloth.obj hand.obj -o touch     let them wave and meet: which triangles do, in each step
 
 MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
 Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
@@ -77,6 +79,7 @@ enum Command {
     Query(cmd::query::Args),
     Clearance(cmd::clearance::Args),
     Drop(cmd::drop::Args),
+    Soft(cmd::soft::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -92,6 +95,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Query(args)) => cmd::query::run(&args, &global),
         Some(Command::Clearance(args)) => cmd::clearance::run(&args, &global),
         Some(Command::Drop(args)) => cmd::drop::run(&args, &global),
+        Some(Command::Soft(args)) => cmd::soft::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }
 }

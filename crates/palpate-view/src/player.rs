@@ -1,19 +1,15 @@
 //! A page that plays a recording in 3D: one file, no network.
 //!
-//! The page holds `web/player.js` and the recording's numbers as base64 of little-endian arrays: corners of parts in 16 bits of
+//! The page holds the script in `web/` and the recording's numbers as base64 of little-endian arrays: corners of parts in 16 bits of
 //! their box, rotations in 16 bits, at most 60 frames a second; the page interpolates between them.
 
 use crate::chart::escape;
-use crate::html;
-use crate::png;
-use crate::recording::{Frame, Ground, MARKS, Recording, RecordingError};
+use crate::recording::{Frame, Ground, MARKS, Mark, Recording, RecordingError};
+use crate::stage::{Blob, STILL, Stage, around, in_box, list, quoted};
 use crate::{strip, units};
 use glam::{DVec3, Vec3};
-use palpate::math::Aabb;
-use std::fmt::Write;
 
-const SCRIPT: &str = include_str!("../web/player.js");
-const LOOK: &str = include_str!("../web/player.css");
+pub use crate::stage::PageParams;
 
 /// Frames a second of simulated time on the page \[Hz\]. More: a larger page that looks the same.
 const RATE: f64 = 60.0;
@@ -23,64 +19,6 @@ const MAX_FRAMES: usize = 6000;
 const MAX_POSES: usize = 100_000;
 /// Contacts on a page at most, 13 bytes each.
 const MAX_MARKS: usize = 50_000;
-/// Size of the picture for those without WebGL2 \[pixels\].
-const STILL: [u32; 2] = [1080, 600];
-
-/// What [`page`] may leave out or say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PageParams {
-    /// Lines of names and values for the table below the player; empty: no table.
-    pub rows: Vec<(String, String)>,
-    /// Warnings above it.
-    pub warnings: Vec<String>,
-}
-
-/// The numbers of a page, one array behind the other, each at a multiple of four.
-#[derive(Default)]
-struct Blob(Vec<u8>);
-
-impl Blob {
-    /// Adds bytes and says where.
-    fn add(&mut self, bytes: impl IntoIterator<Item = u8>) -> usize {
-        self.0.resize(self.0.len().next_multiple_of(4), 0);
-        let at = self.0.len();
-        self.0.extend(bytes);
-        at
-    }
-
-    fn floats(&mut self, all: impl IntoIterator<Item = f64>) -> usize {
-        self.add(all.into_iter().flat_map(|x| (x as f32).to_le_bytes()))
-    }
-}
-
-/// Text as JSON; also safe within a script element.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            _ => out.push(c),
-        }
-    }
-    out + "\""
-}
-
-/// Numbers as JSON.
-fn list(all: impl IntoIterator<Item = f64>) -> String {
-    let each: Vec<String> =
-        all.into_iter().map(|x| format!("{}", if x.is_finite() { x } else { 0.0 })).collect();
-    format!("[{}]", each.join(","))
-}
-
-/// Where `p` is in a box, each axis in 16 bits.
-fn in_box(p: DVec3, aabb: Aabb) -> impl Iterator<Item = u8> {
-    let share = (p - aabb.min) / aabb.extent().max(DVec3::splat(1e-300));
-    share.to_array().into_iter().flat_map(|s| ((s.clamp(0.0, 1.0) * 65535.0).round() as u16).to_le_bytes())
-}
-
 /// Which frames a page shows.
 fn thinned(recording: &Recording) -> Vec<usize> {
     let frames = &recording.frames;
@@ -116,47 +54,17 @@ pub fn page(recording: &Recording, params: &PageParams) -> Result<String, Record
     let chosen = thinned(recording);
     let mut blob = Blob::default();
     let meta = meta(recording, &chosen, &mut blob);
-    let still = html::base64(&png::encode(&strip::picture(recording, 0, STILL[0], STILL[1], true))?);
-    let data = html::base64(&blob.0);
-    let title = escape(&recording.about.title);
-    let mut body = format!("<h1>{title}</h1>\n");
-    let _ = writeln!(body, "<p class=\"lead\">{}</p>", escape(&lead(recording)));
-    let _ = write!(
-        body,
-        "<div class=\"player\"><div class=\"stage\"><img class=\"still\" id=\"still\" alt=\"The first frame\" \
-         src=\"data:image/png;base64,{still}\"><canvas id=\"view\" tabindex=\"0\" aria-label=\"3D view of the motion\"></canvas>\
-         <div class=\"hud\"><b id=\"clock\"></b><br><span id=\"touch\"></span></div><div class=\"scale\" id=\"scale\"></div>\
-         <p class=\"note\" id=\"note\" hidden>This browser offers no WebGL2, or nothing was recorded: the picture shows the first \
-         frame; the charts work without it.</p><noscript><p class=\"note\">The motion is played by a script in this file; scripts \
-         are switched off here.</p></noscript></div>\n{BAR}\n<div class=\"charts\" id=\"charts\"></div>\
-         <ul class=\"bodies\" id=\"bodies\"></ul></div>\n"
-    );
-    let _ = writeln!(
-        body,
-        "<p class=\"what\">What is this? A recording by <code>{}</code>, engine {}, {} steps a second.</p>",
+    let still = strip::picture(recording, 0, STILL[0], STILL[1], true);
+    let what = format!(
+        "What is this? A recording by <code>{}</code>, engine {}, {} steps a second.",
         escape(&recording.about.command),
         escape(&recording.about.engine),
         units::number(recording.about.rate)
     );
-    body.push_str(KEYS);
-    if !params.warnings.is_empty() || !params.rows.is_empty() {
-        let mut more = html::Page::new("");
-        if !params.warnings.is_empty() {
-            more.section("To know");
-            more.warnings(&params.warnings, "");
-        }
-        if !params.rows.is_empty() {
-            more.section("Figures");
-            more.key_values(&[("The whole motion", params.rows.clone())]);
-        }
-        body.push_str(more.body_after_heading());
-    }
-    let _ = write!(
-        body,
-        "<script type=\"application/json\" id=\"meta\">{meta}</script>\n\
-         <script type=\"text/plain\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script>\n"
-    );
-    Ok(html::whole(&recording.about.title, LOOK, "script-src 'unsafe-inline'; ", &body))
+    let lead = lead(recording);
+    let (title, marks) = (recording.about.title.as_str(), "contacts");
+    Ok(Stage { title, lead: &lead, what: &what, still: &still, marks, meta: &meta, blob: &blob }
+        .html(params)?)
 }
 
 /// What was recorded, in a sentence.
@@ -179,16 +87,9 @@ fn meta(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
     let here = |p: DVec3| (p - origin).to_array();
     let mut parts = Vec::new();
     for part in &recording.parts {
-        let aabb = Aabb::of_points(part.positions.iter().map(|p: &Vec3| p.as_dvec3()));
-        let aabb = if part.positions.is_empty() { Aabb { min: DVec3::ZERO, max: DVec3::ZERO } } else { aabb };
+        let aabb = around(part.positions.iter().map(|p: &Vec3| p.as_dvec3()));
         let positions = blob.add(part.positions.iter().flat_map(|p| in_box(p.as_dvec3(), aabb)));
-        let wide = part.positions.len() > 1 << 16;
-        let flat = part.triangles.iter().flatten();
-        let indices = if wide {
-            blob.add(flat.flat_map(|v| v.to_le_bytes()))
-        } else {
-            blob.add(flat.flat_map(|v| (*v as u16).to_le_bytes()))
-        };
+        let (indices, wide) = blob.triangles(&part.triangles, part.positions.len());
         let colours = if part.colours.is_empty() {
             -1
         } else {
@@ -236,7 +137,7 @@ fn meta(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
     let places = blob.floats(states().flat_map(|s| here(s.pose.translation)));
     let small = |x: f64| ((x.clamp(-1.0, 1.0) * 32767.0).round() as i16).to_le_bytes();
     let turns = blob.add(states().flat_map(|s| s.pose.rotation.to_array()).flat_map(small));
-    let contacts = blob.add(frames.iter().flat_map(|f| f.contacts.to_le_bytes()));
+    let contacts = blob.numbers(frames.iter().map(|f| f.contacts));
     let marks = marks(&frames, origin, blob);
     let charts = charts(recording, chosen, blob);
     format!(
@@ -249,36 +150,17 @@ fn meta(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
     )
 }
 
-/// The contacts of all frames: where each frame's begin, places in 16 bits of their box, normals in 8 bits, depths.
+/// The contacts of all frames.
 fn marks(frames: &[&Frame], origin: DVec3, blob: &mut Blob) -> String {
     let limit = MARKS.min(MAX_MARKS / frames.len().max(1)).max(4);
-    let kept: Vec<Frame> = frames
-        .iter()
-        .map(|f| {
-            let mut short = Frame::default();
-            short.keep(&f.marks, limit);
-            short
-        })
-        .collect();
-    let all = || kept.iter().flat_map(|f| &f.marks);
-    let aabb = Aabb::of_points(all().map(|m| m.point - origin));
-    let aabb = if all().next().is_none() { Aabb { min: DVec3::ZERO, max: DVec3::ZERO } } else { aabb };
-    let mut sum = 0_u32;
-    let mut firsts = vec![0_u32];
-    for frame in &kept {
-        sum += frame.marks.len() as u32;
-        firsts.push(sum);
-    }
-    let first = blob.add(firsts.iter().flat_map(|n| n.to_le_bytes()));
-    let places = blob.add(all().flat_map(|m| in_box(m.point - origin, aabb)));
-    let byte = |x: f64| ((x.clamp(-1.0, 1.0) * 127.0).round() as i8).to_le_bytes();
-    let normals = blob.add(all().flat_map(|m| m.normal.to_array()).flat_map(byte));
-    let depths = blob.floats(all().map(|m| m.depth));
-    format!(
-        "{{\"first\":{first},\"places\":{places},\"normals\":{normals},\"depths\":{depths},\"min\":{},\"size\":{}}}",
-        list(aabb.min.to_array()),
-        list(aabb.extent().to_array())
-    )
+    let short = |f: &&Frame| {
+        let mut short = Frame::default();
+        short.keep(&f.marks, limit);
+        short.marks.iter_mut().for_each(|m| m.point -= origin);
+        short.marks
+    };
+    let kept: Vec<Vec<Mark>> = frames.iter().map(short).collect();
+    blob.marks(&kept)
 }
 
 /// The curves below the view. Of frames that were left out the deepest and the slowest still count.
@@ -306,22 +188,6 @@ fn charts(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
     });
     each.join(",")
 }
-
-const BAR: &str = "<div class=\"bar\">\
-<button id=\"play\" class=\"main\" aria-label=\"Play\"><svg viewBox=\"0 0 18 18\"><path d=\"M4 2l12 7-12 7z\"/></svg></button>\
-<button id=\"back\" aria-label=\"One frame back\"><svg viewBox=\"0 0 18 18\"><path d=\"M12 3v12L4 9zM13 3h2v12h-2z\"/></svg></button>\
-<button id=\"ahead\" aria-label=\"One frame ahead\"><svg viewBox=\"0 0 18 18\"><path d=\"M6 3v12l8-6zM3 3h2v12H3z\"/></svg></button>\
-<input id=\"slider\" type=\"range\" aria-label=\"Time\" value=\"0\">\
-<select id=\"speed\" aria-label=\"Speed\"><option value=\"0.02\">1/50</option><option value=\"0.1\">1/10</option>\
-<option value=\"0.25\">1/4</option><option value=\"0.5\">1/2</option><option value=\"1\" selected>1 x</option>\
-<option value=\"2\">2 x</option><option value=\"4\">4 x</option></select>\
-<label><input type=\"checkbox\" id=\"contacts\" checked>contacts</label>\
-<label><input type=\"checkbox\" id=\"follow\">follow</label>\
-<button id=\"reset\">whole view</button></div>";
-
-const KEYS: &str = "<p class=\"keys\">Drag to turn, with shift or two fingers to move, wheel or pinch to come nearer, double click for the \
-whole view; drag a chart to go to a time. <kbd>space</kbd> plays, <kbd>left</kbd> <kbd>right</kbd> step, <kbd>up</kbd> <kbd>down</kbd> \
-change the speed, <kbd>c</kbd> contacts, <kbd>f</kbd> follow.</p>\n";
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use glam::DVec3;
 use palpate::Pose;
 use palpate::math::Aabb;
 
-const PAPER: Rgb = [246, 248, 250];
+pub(crate) const PAPER: Rgb = [246, 248, 250];
 const INK: Rgb = [40, 46, 54];
 const MARK: Rgb = [226, 62, 40];
 const TILES: [Rgb; 2] = [[222, 227, 233], [208, 214, 222]];
@@ -112,14 +112,22 @@ pub fn picture(recording: &Recording, index: usize, width: u32, height: u32, con
 /// Cost: that of `count` pictures.
 pub fn film_strip(recording: &Recording, params: &StripParams) -> Image {
     let chosen = moments(recording, params.count.clamp(1, 64));
+    tiled(params, chosen.len(), |k| {
+        let index = chosen[k];
+        let one = picture(recording, index, params.width, params.height, params.contacts);
+        (one, format!("{:.3} s", recording.frames[index].time))
+    })
+}
+
+/// `count` pictures side by side, four in a row, each with its words.
+pub(crate) fn tiled(params: &StripParams, count: usize, one: impl Fn(usize) -> (Image, String)) -> Image {
     let gap = (params.width / 60).max(2);
-    let columns = chosen.len().clamp(1, ROW) as u32;
-    let rows = chosen.len().div_ceil(ROW).max(1) as u32;
+    let columns = count.clamp(1, ROW) as u32;
+    let rows = count.div_ceil(ROW).max(1) as u32;
     let mut out =
         Image::new(columns * (params.width + gap) + gap, rows * (params.height + gap) + gap).over([255; 3]);
-    for (k, index) in chosen.iter().enumerate() {
-        let mut one = picture(recording, *index, params.width, params.height, params.contacts);
-        let text = format!("{:.3} s", recording.frames[*index].time);
+    for k in 0..count {
+        let (mut one, text) = one(k);
         let size = (params.height as f32 / 28.0).max(9.0);
         font::draw(&mut one, size, 2.0 * size, size, INK, &text);
         let (column, row) = (k as u32 % columns, k as u32 / columns);

@@ -5,7 +5,7 @@
     python3 player.py --try
 
 Needs PyPI's playwright and a Chromium (CHROMIUM names it; /usr/bin/chromium otherwise). Pages come
-from the example `player` or from `palpate drop`. Exit code 1 and a line for what failed. --try only
+from the example `player`, from `palpate drop` or `palpate soft`. Exit code 1 and a line for what failed. --try only
 says whether the browser starts. `./test page` does all of this.
 """
 import argparse
@@ -79,7 +79,8 @@ def check(page, name, shots):
     expect("space does not play", wait(page, "player.state.time > 0.05"))
     expect("playing does not move the slider", float(page.evaluate("document.getElementById('slider').value")) > 0)
     expect("playing changes no pixel", page.evaluate(LOOK)[1] != at_start)
-    page.evaluate("player.halt()")
+    # A slow machine may have played a short motion to its end.
+    page.evaluate("player.halt(); player.seek(player.seconds / 3)")
     before = page.evaluate("player.state.time")
     page.keyboard.press("ArrowRight")
     settle(page)
@@ -106,6 +107,19 @@ def check(page, name, shots):
         page.locator(".bodies input").first.uncheck()
         settle(page)
         expect("hiding a body changes no pixel", page.evaluate(LOOK)[1] != shown)
+        page.locator(".bodies input").first.check()
+    # Meshes that deform: the triangles that meet are coloured.
+    if page.evaluate("player.coloured(0).length > 0"):
+        page.evaluate("player.seek(player.seconds)")
+        settle(page)
+        expect("no triangle is coloured at the end", min(page.evaluate("player.coloured(player.frames - 1)")) > 0)
+        _, coloured = page.evaluate(LOOK)
+        page.locator(".bodies input").last.uncheck()
+        settle(page)
+        expect("no pixel of a triangle that meets is coloured", page.evaluate(LOOK)[1] != coloured)
+        if shots:
+            page.locator(".bodies input").last.check()
+            page.screenshot(path=f"{shots}-end.png", full_page=True)
     expect("the page is wider than the window", page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
     failed += [f"the browser says: {s}" for s in said]
     return failed

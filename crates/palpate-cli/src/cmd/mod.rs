@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod inspect;
 pub(crate) mod query;
 pub(crate) mod report;
+pub(crate) mod soft;
 
 use crate::engine::{self, Encoding, Input, Model, Options, Size};
 use crate::progress::Reporter;
