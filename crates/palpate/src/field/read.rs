@@ -252,7 +252,6 @@ impl<'a, T: Layout> Group<'a, T> {
     }
 
     /// What a table has for the cells of block `i`; infinity beyond its end.
-    #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
     #[inline(always)]
     pub(super) fn of_cells<L: Lanes>(&self, i: usize, table: &[f32]) -> L {
         let cells = self.cell.row(i);

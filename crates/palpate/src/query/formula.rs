@@ -58,8 +58,8 @@ fn axis(tree_from: &Pose, a: DVec3, b: DVec3) -> (DVec3, DVec3, f64) {
     (tree_from.point(a), along.try_normalize().unwrap_or(DVec3::Z), along.length())
 }
 
-/// The one face of a box that points within `reach` of the origin can be nearest to, as on a ground: its axis, and whether it is the upper one.
-/// `low` and `high` are the heights of the origin over the upper and over the lower faces [m].
+/// The one face of a box that points within `reach` of the origin can be nearest to, as on a ground: its axis, and whether it is the
+/// upper one. `low` and `high` are the heights of the origin over the upper and over the lower faces [m].
 fn only_face(low: DVec3, high: DVec3, reach: f64) -> Option<(usize, bool)> {
     let height = low.max(high);
     let k = (0..3).reduce(|a, b| if height[b] > height[a] { b } else { a })?;

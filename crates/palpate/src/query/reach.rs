@@ -13,9 +13,9 @@ const GENTLE: f32 = 1.7321;
 /// Five arguments, of which the least counts. With f the sampled and D the true distance, q the error near the surface and
 /// h the edge of a voxel:
 /// - f grows by at most `slope` times the radius;
-/// - on the way from a point at the margin to the centre f is above the margin from somewhere on, so that only voxels outside count. As long as
-///   f stays below what the slopes were measured up to, it grows by that of the cells around the centre, for balls that do not reach
-///   beyond them: little more than the radius where the surface is smooth;
+/// - on the way from a point at the margin to the centre f is above the margin from somewhere on, so that only voxels outside count.
+///   As long as f stays below what the slopes were measured up to, it grows by that of the cells around the centre, for balls that
+///   do not reach beyond them: little more than the radius where the surface is smooth;
 /// - a point with f <= margin has D <= margin + q, so the centre has D <= margin + q + radius, and f there is at most D and the
 ///   error far from the surface;
 /// - as long as that is in the band, where all nodes are exact, f² <= D² + 3/4·h², as in `field/far.rs`: the limit is hardly more
