@@ -18,6 +18,8 @@ const FLAT: f32 = 0.99996;
 /// have to be made again.
 const AHEAD: f64 = 1.5;
 const AHEAD_WITHIN: [f64; 2] = [0.03, 0.5];
+/// How much farther than asked it is looked whether anything is near [spreads]. Larger: it takes longer, and holds for longer.
+const FREE: f32 = 4.0;
 
 /// The memory of one pair of colliders: keep it while they are near each other. Updates after the first few do not allocate.
 #[derive(Debug, Default)]
@@ -172,6 +174,7 @@ impl Pair {
         // Segments are those of one tree.
         let both = params.both && !matches!(params.choice, Choice::Segmented(_));
         let mut search = Search::default();
+        self.query.forget_last();
         for swapped in [first, !first].into_iter().take(if both { 2 } else { 1 }) {
             let shape = if swapped { a } else { b };
             let extent = extent(shape, params);
@@ -189,9 +192,18 @@ impl Pair {
             }
             if nearest.is_none() && searched < extent.margin {
                 let side = Side::new(a, b, a_from_b, swapped);
-                nearest = self.query.least(&side, (extent.margin as f32).next_up(), 0.0).map(|(_, d)| d);
+                if self.query.still_free(&side, extent.margin, swapped) {
+                    continue;
+                }
+                let margin = (extent.margin as f32).next_up();
+                let limit = margin + FREE * extent.spread as f32;
+                nearest = self.query.least(&side, limit, 0.0).map(|(_, d)| d);
                 search.non_finite |= self.query.stats().non_finite;
-                if nearest.is_none() {
+                if nearest.is_none_or(|d| d >= margin) {
+                    // What is that far away need not be looked for again for a while.
+                    if !self.query.stats().non_finite {
+                        self.query.set_free(&side, nearest.unwrap_or(limit).next_down(), swapped);
+                    }
                     continue;
                 }
             }

@@ -258,3 +258,36 @@ fn edges_do_not_hold_what_gets_past_them() {
     let broken = ManifoldParams { next: Some(Pose::from_translation(DVec3::NAN)), ..params };
     assert_eq!(pair.update(&plate, &cube, &pose, &broken).points.len(), 4);
 }
+
+/// A part that passes another, slowly, in and out of the margin, with jumps: what is remembered of being apart changes nothing.
+#[test]
+fn being_apart_a_moment_ago_changes_nothing() {
+    let gear = Collider::from(shape("gear", 60.0));
+    let nut = Collider::from(shape("nut", 60.0));
+    let (mut kept, mut found, mut none) = (Pair::new(), 0, 0);
+    let size = gear.aabb().extent().max_element();
+    let mut r = Random(21);
+    let (mut turn, mut at) = (r.rotation(), DVec3::X * size);
+    for i in 0..900 {
+        let speed = [1e-5, 1e-3, 0.0, 1e-2, 3e-4][i / 15 % 5] * size;
+        turn = glam::DQuat::from_scaled_axis(r.direction() * (speed / size)) * turn;
+        at += (DVec3::new(-1.0, 0.3 * (0.05 * i as f64).sin(), 0.1) + 0.5 * r.direction()) * speed;
+        if i % 90 == 89 {
+            (turn, at) = (r.rotation(), r.direction() * (r.range(0.3, 1.2) * size));
+        }
+        let pose = Pose::new(turn, at);
+        let params = ManifoldParams { margin: 0.02 * size, both: i % 2 == 0, ..Default::default() };
+        let (x, y) = (kept.update(&gear, &nut, &pose, &params).candidates, {
+            let mut fresh = Pair::new();
+            fresh.update(&gear, &nut, &pose, &params).candidates
+        });
+        // Thinning goes by what was chosen before: whether there are any does not.
+        assert_eq!(x > 0, y > 0, "step {i}: {x} and {y}");
+        if x > 0 { found += 1 } else { none += 1 }
+    }
+    assert!(found > 100 && none > 100, "{found} near, {none} apart");
+    let lost = Pose::new(turn, DVec3::NAN);
+    assert!(kept.update(&gear, &nut, &lost, &ManifoldParams::default()).non_finite);
+    let far = Pose::from_translation(DVec3::X * 9.0);
+    assert!(!kept.update(&gear, &nut, &far, &ManifoldParams::default()).non_finite);
+}

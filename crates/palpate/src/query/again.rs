@@ -8,7 +8,7 @@ use super::contacts::Among;
 use super::frame::Frame;
 use super::reach::Reach;
 use super::walk::{Run, join};
-use super::{Query, Side};
+use super::{Query, Side, Stats};
 use crate::contact::Contacts;
 use crate::field::Field;
 use crate::math::Pose;
@@ -50,22 +50,11 @@ impl Query {
     ) -> &Contacts {
         let side = Side::new(a, b, a_from_b, swapped);
         let mut near = core::mem::take(&mut self.near[usize::from(swapped)]);
-        let same = core::ptr::eq(near.field.as_ptr(), Arc::as_ptr(side.field))
-            && core::ptr::eq(near.tree.as_ptr(), Arc::as_ptr(side.tree));
-        if !same {
-            near.last = None;
-            near.searched = None;
-            (near.field, near.tree) = (Arc::downgrade(side.field), Arc::downgrade(side.tree));
+        if !near.is_of(&side) {
+            near.forget(&side);
         }
-        let far = |from: Option<Frame>| match (from, side.frame) {
-            (Some(from), Some(to)) => moved(&from, &to, side.tree.reach()),
-            _ => f64::INFINITY,
-        };
-        let holds = side.frame.is_some_and(|frame| {
-            let reach = Reach::new(&side, &frame, margin);
-            reach.limit_of((far(near.searched) as f32).next_up()) <= near.margin
-        });
-        if holds {
+        let far = |from: Option<Frame>| since(from, &side);
+        if near.holds(&side, margin) {
             self.find(a, b, a_from_b, margin, swapped, Among::Points(&near.runs));
         } else {
             let [least, most] = FARTHER.map(|k| k * spread);
@@ -82,6 +71,57 @@ impl Query {
         near.last = side.frame;
         self.near[usize::from(swapped)] = near;
         &self.contacts
+    }
+
+    /// Nothing was asked yet.
+    pub(crate) fn forget_last(&mut self) {
+        self.contacts.list.clear();
+        self.stats = Stats::default();
+    }
+
+    /// Whether it is known, from a search a moment ago, that no point is at most `margin` outside [m]: without looking at any.
+    pub(crate) fn still_free(&self, side: &Side<'_>, margin: f64, swapped: bool) -> bool {
+        let near = &self.near[usize::from(swapped)];
+        near.runs.is_empty() && near.is_of(side) && near.holds(side, margin)
+    }
+
+    /// Remembers that no point is at most `margin` outside [m].
+    pub(crate) fn set_free(&mut self, side: &Side<'_>, margin: f32, swapped: bool) {
+        let near = &mut self.near[usize::from(swapped)];
+        near.forget(side);
+        near.runs.clear();
+        (near.last, near.searched, near.margin) = (side.frame, side.frame, margin);
+    }
+}
+
+impl Near {
+    fn is_of(&self, side: &Side<'_>) -> bool {
+        core::ptr::eq(self.field.as_ptr(), Arc::as_ptr(side.field))
+            && core::ptr::eq(self.tree.as_ptr(), Arc::as_ptr(side.tree))
+    }
+
+    /// Is about another side.
+    fn forget(&mut self, side: &Side<'_>) {
+        (self.last, self.searched) = (None, None);
+        if !self.is_of(side) {
+            (self.field, self.tree) = (Arc::downgrade(side.field), Arc::downgrade(side.tree));
+        }
+    }
+
+    /// Whether points that may be at most `margin` outside now are all in `runs`.
+    fn holds(&self, side: &Side<'_>, margin: f64) -> bool {
+        side.frame.is_some_and(|frame| {
+            let reach = Reach::new(side, &frame, margin);
+            reach.limit_of((since(self.searched, side) as f32).next_up()) <= self.margin
+        })
+    }
+}
+
+/// How far a point can have moved since [m].
+fn since(from: Option<Frame>, side: &Side<'_>) -> f64 {
+    match (from, side.frame) {
+        (Some(from), Some(to)) => moved(&from, &to, side.tree.reach()),
+        _ => f64::INFINITY,
     }
 }
 

@@ -24,18 +24,21 @@ pub(super) struct Eight {
     doubt: [f32; LANES],
     boxes: Boxes,
     all: [Vec4; 2],
+    /// The numbers of their corners, where these are known.
+    vertices: [[i32; LANES]; 3],
     /// Their numbers; [`NONE`] for none, with an empty box.
     pub(super) ids: [u32; LANES],
 }
 
 impl Eight {
-    const EMPTY: Self = Self {
+    pub(super) const EMPTY: Self = Self {
         corners: [[[0.0; LANES]; 3]; 3],
         normal: [[0.0; LANES]; 3],
         size: [0.0; LANES],
         doubt: [0.0; LANES],
         boxes: Boxes::EMPTY,
         all: NOTHING,
+        vertices: [[-1; LANES]; 3],
         ids: [NONE; LANES],
     };
 
@@ -52,6 +55,7 @@ impl Eight {
             let at = |i: usize| packed.get(t[i] as usize).copied().unwrap_or(Vec4::ZERO) + shift;
             eight.set(lane, [at(0), at(1), at(2)], slack);
             eight.ids[lane] = *id;
+            eight.vertices.iter_mut().zip(t).for_each(|(to, v)| to[lane] = *v as i32);
         }
         eight
     }
@@ -107,7 +111,9 @@ impl Eight {
 pub(super) enum Which {
     /// All.
     All,
-    /// Of one eight with itself: each pair once.
+    /// Of two eights of one mesh: those that share a corner always meet, and are left out.
+    Others,
+    /// Of one eight with itself: the same, each pair once.
     Own,
 }
 
@@ -130,6 +136,9 @@ fn candidates_kernel<L: Lanes>(a: &Eight, b: &Eight, slack: f32, which: Which, o
         if which == Which::Own {
             others &= u32::MAX << lane << 1;
         }
+        if which != Which::All && others != 0 {
+            others &= !shared::<L>(a, lane, b);
+        }
         if others != 0 {
             others &= !apart::<L>(a, lane, b, slack);
         }
@@ -139,6 +148,20 @@ fn candidates_kernel<L: Lanes>(a: &Eight, b: &Eight, slack: f32, which: Which, o
             out.push([a.ids[lane], b.ids[other]]);
         }
     }
+}
+
+/// Which of B's triangles have a corner of one of A's.
+#[inline(always)]
+fn shared<L: Lanes>(a: &Eight, lane: usize, b: &Eight) -> u32 {
+    let mut none = 0xff;
+    for i in 0..3 {
+        // Numbers as what has the same bits: those that would be NaN count as not shared, and are left out later.
+        let corner = L::from_int_bits(L::ints(a.vertices[i][lane]));
+        for j in 0..3 {
+            none &= L::bits(corner.ne(L::from_int_bits(L::load_ints(&b.vertices[j]))));
+        }
+    }
+    !none & 0xff
 }
 
 /// Which of B's triangles are certainly on one side of the plane of one of A's, or have it on one side of theirs.

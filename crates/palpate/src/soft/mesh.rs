@@ -4,6 +4,7 @@ use super::SoftError;
 use super::refit::Tree;
 use crate::math::Aabb;
 use crate::mesh::Mesh;
+use crate::par;
 use glam::{DVec3, Vec4};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const FARTHEST: f64 = 1e30;
 /// How far from the origin of its numbers a mesh may drift before they are made anew [half its size].
 const DRIFT: f32 = 4.0;
+
+/// Vertices that are packed by one task.
+const CHUNK: usize = 8192;
 
 /// What a triangle is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,18 +246,33 @@ impl SoftMesh {
 
     fn pack_about(&mut self, origin: DVec3) {
         self.origin = origin;
-        let (mut low, mut high) = (Vec4::INFINITY, Vec4::NEG_INFINITY);
-        let mut lost = false;
-        for (p, packed) in self.positions.iter().zip(&mut self.packed) {
-            // Written out: what is not a number is not less than the farthest either.
-            let place = p.x.abs() <= FARTHEST && p.y.abs() <= FARTHEST && p.z.abs() <= FARTHEST;
-            if place {
-                let d = (*p - origin).as_vec3().extend(0.0);
-                *packed = d;
-                (low, high) = (low.min(d), high.max(d));
+        let pack = |from: &[DVec3], to: &mut [Vec4]| {
+            let (mut low, mut high) = (Vec4::INFINITY, Vec4::NEG_INFINITY);
+            let mut lost = false;
+            for (p, packed) in from.iter().zip(to) {
+                // Written out: what is not a number is not less than the farthest either.
+                let place = p.x.abs() <= FARTHEST && p.y.abs() <= FARTHEST && p.z.abs() <= FARTHEST;
+                if place {
+                    let d = (*p - origin).as_vec3().extend(0.0);
+                    *packed = d;
+                    (low, high) = (low.min(d), high.max(d));
+                }
+                lost |= !place;
             }
-            lost |= !place;
-        }
+            (low, high, lost)
+        };
+        let positions = &self.positions;
+        let (mut low, mut high, lost) = if positions.len() > 2 * CHUNK && par::threads() > 1 {
+            let mut parts =
+                vec![(Vec4::INFINITY, Vec4::NEG_INFINITY, false); positions.len().div_ceil(CHUNK)];
+            par::zip_chunks_mut(&mut self.packed, CHUNK, &mut parts, 1, |c, to, part| {
+                part[0] = pack(&positions[c * CHUNK..][..to.len()], to);
+            });
+            let join = |x: (Vec4, Vec4, bool), y: (Vec4, Vec4, bool)| (x.0.min(y.0), x.1.max(y.1), x.2 | y.2);
+            parts.into_iter().reduce(join).unwrap_or_default()
+        } else {
+            pack(positions, &mut self.packed)
+        };
         if lost {
             let all = (0..).zip(&self.positions);
             self.lost.extend(all.filter(|(_, p)| !is_place(**p)).map(|(i, _): (u32, _)| i));
@@ -313,7 +332,7 @@ impl Clone for SoftMesh {
     }
 }
 
-fn is_place(p: DVec3) -> bool {
+pub(super) fn is_place(p: DVec3) -> bool {
     // Not so either: no number.
     p.abs().max_element() <= FARTHEST && !p.is_nan()
 }

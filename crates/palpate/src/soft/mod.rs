@@ -25,6 +25,7 @@
 //! ```
 
 mod auto;
+mod boxes;
 mod contacts;
 mod continuous;
 mod cut;
@@ -35,6 +36,7 @@ mod field_reach;
 mod field_rigid;
 mod field_sample;
 mod field_vertices;
+mod first_contact;
 mod hull;
 mod leaf;
 mod meeting;
@@ -58,6 +60,7 @@ pub use distance::SoftDistance;
 pub use field::{Deepest, FieldContacts, FieldSampler, Place, Sampling, SamplingError};
 pub use field_force::{FieldFriction, MeshMotion};
 pub use field_rigid::Rigid;
+pub use first_contact::{FirstContact, Touch};
 pub use hull::{Hulls, hulls};
 pub use meeting::{Meeting, meeting};
 pub use mesh::SoftMesh;

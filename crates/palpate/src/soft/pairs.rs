@@ -1,9 +1,9 @@
 //! Every pair of triangles that meet, of two meshes or of one with itself.
 
 use super::SoftMesh;
+use super::boxes::Boxed;
 use super::cut::{Cutter, Search};
-use super::leaf::{Eight, Which, candidates};
-use super::refit::{Fitting, Tree, Walk, walk};
+use super::refit::{Fitting, Tree};
 use super::tri_tri::triangles_meet;
 use crate::par;
 use glam::Vec4;
@@ -77,9 +77,7 @@ pub struct Soft {
     pairs: Pairs,
     candidates: Vec<[u32; 2]>,
     pub(super) cutter: Cutter,
-    stack: Vec<[u32; 4]>,
-    leaves: Vec<[u32; 2]>,
-    sides: [Side; 2],
+    boxed: Boxed,
     /// Whether the last question found pairs.
     pub(super) met: bool,
     /// How much more cuts have taken than trees would have, while there were none.
@@ -90,6 +88,8 @@ pub struct Soft {
     pub(super) nodes: super::distance::Nodes,
     pub(super) near: super::distance::NearPairs,
     pub(super) nearest: Option<[u32; 2]>,
+    /// Of searches along motions.
+    pub(super) sweep: super::first_contact::Sweep,
 }
 
 impl Default for Soft {
@@ -98,45 +98,19 @@ impl Default for Soft {
             pairs: Pairs::default(),
             candidates: Vec::new(),
             cutter: Cutter::default(),
-            stack: Vec::new(),
-            leaves: Vec::new(),
-            sides: Default::default(),
+            boxed: Boxed::default(),
             met: false,
             lost: 0.0,
             patience: 1.0,
             nodes: Vec::new(),
             near: Vec::new(),
             nearest: None,
+            sweep: Default::default(),
         }
     }
-}
-
-/// Eights of the leaves that were met.
-#[derive(Debug, Default)]
-struct Side {
-    /// Of each leaf: its place in `eights`, or [`NONE`].
-    place: Vec<u32>,
-    eights: Vec<Eight>,
 }
 
 const NONE: u32 = u32::MAX;
-
-impl Side {
-    fn begin(&mut self, leaves: usize) {
-        self.place.clear();
-        self.place.resize(leaves, NONE);
-        self.eights.clear();
-    }
-
-    fn get(&mut self, tree: &Tree, mesh: &SoftMesh, leaf: u32, shift: Vec4, slack: f32) -> usize {
-        let place = &mut self.place[leaf as usize];
-        if *place == NONE {
-            *place = self.eights.len() as u32;
-            self.eights.push(Eight::new(mesh, tree.leaf(leaf as usize), shift, slack));
-        }
-        *place as usize
-    }
-}
 
 impl Soft {
     /// Memory for any meshes.
@@ -186,7 +160,7 @@ impl Soft {
             chosen => Some(chosen),
         };
         match method {
-            Some(Method::Refit) => self.by_boxes(&search, &mut stats),
+            Some(Method::Refit) => self.boxed.run(&search, &mut self.candidates, &mut stats),
             Some(_) => self.cutter.run(&search, &mut self.candidates, &mut stats),
             None => {}
         }
@@ -197,40 +171,6 @@ impl Soft {
         self.decide(a, b, own);
         self.met = !self.pairs.list.is_empty();
         &self.pairs
-    }
-
-    /// Candidates by trees of boxes.
-    fn by_boxes(&mut self, search: &Search<'_>, stats: &mut Stats) {
-        let (a, b) = (search.a, search.b);
-        with_trees(a, b, |tree_a, tree_b, fitting| {
-            (stats.built, stats.fitted) = (fitting.built, fitting.fitted);
-            let (Some([ka, i]), Some([kb, j])) = (tree_a.root(), tree_b.root()) else { return };
-            self.stack.clear();
-            self.leaves.clear();
-            self.stack.push([ka, i, kb, j]);
-            let mut down = Walk {
-                a: tree_a,
-                b: tree_b,
-                shift: search.shift,
-                slack: 2.0 * search.slack,
-                own: search.own,
-                stack: &mut self.stack,
-                leaves: &mut self.leaves,
-                visits: 0,
-            };
-            walk(&mut down);
-            stats.visits += down.visits;
-            stats.leaves += self.leaves.len();
-            let [of_a, of_b] = &mut self.sides;
-            of_a.begin(tree_a.leaves());
-            of_b.begin(tree_b.leaves());
-            for [i, j] in &self.leaves {
-                let x = of_a.get(tree_a, a, *i, search.shift, search.slack);
-                let y = of_b.get(tree_b, b, *j, Vec4::ZERO, search.slack);
-                let which = if search.own && i == j { Which::Own } else { Which::All };
-                candidates(&of_a.eights[x], &of_b.eights[y], search.slack, which, &mut self.candidates);
-            }
-        });
     }
 
     /// Keeps the candidates that do meet, sorted.
@@ -274,7 +214,7 @@ pub(super) fn between(a: &SoftMesh, b: &SoftMesh) -> (Vec4, f32) {
 }
 
 /// The largest coordinate there can be.
-fn farthest(a: &SoftMesh, b: &SoftMesh, shift: Vec4) -> f32 {
+pub(super) fn farthest(a: &SoftMesh, b: &SoftMesh, shift: Vec4) -> f32 {
     let reach = |m: &SoftMesh| m.bounds()[0].abs().max(m.bounds()[1].abs()).max_element();
     reach(a).max(reach(b)) + shift.abs().max_element()
 }

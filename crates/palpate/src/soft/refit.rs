@@ -93,11 +93,26 @@ impl Tree {
             fitting.built = mesh.triangles().len();
         }
         if self.fitted != now {
-            self.fit(mesh);
+            let packed = mesh.packed();
+            self.fit(|v| packed.get(v).map(|p| [*p, *p]));
             self.fitted = now;
             fitting.fitted = self.vertices.len() + self.boxes.iter().map(|b| b.len() * LANES).sum::<usize>();
         }
         fitting
+    }
+
+    /// Makes the tree hold the ways of the vertices from where they are to `ends`; those to no place are left out.
+    pub(super) fn sweep(&mut self, mesh: &SoftMesh, ends: &[Vec4]) {
+        if !self.is_of(mesh) {
+            self.build(mesh);
+            self.made = mesh.version();
+        }
+        self.fitted = Version::default();
+        let packed = mesh.packed();
+        self.fit(|v| {
+            let (start, end) = (*packed.get(v)?, *ends.get(v)?);
+            Some([start.min(end), start.max(end)]).filter(|_| end.is_finite())
+        });
     }
 
     /// Whether it was built of the mesh's triangles as they are now.
@@ -163,15 +178,14 @@ impl Tree {
         debug_assert_eq!(level, self.bounds.len());
     }
 
-    /// Leaves from their vertices, then each level from the one below.
-    fn fit(&mut self, mesh: &SoftMesh) {
-        let packed = mesh.packed();
+    /// Leaves from the boxes of their vertices, then each level from the one below.
+    fn fit(&mut self, vertex: impl Fn(usize) -> Option<[Vec4; 2]> + Sync) {
         let Self { first, vertices, bounds, boxes, .. } = self;
         let Some((leaves, above)) = bounds.split_first_mut() else { return };
         let leaf = |i: usize| {
             let own = &vertices[first[i] as usize..first[i + 1] as usize];
-            own.iter().fold(NOTHING, |b, v| match packed.get(*v as usize) {
-                Some(p) => join(b, [*p, *p]),
+            own.iter().fold(NOTHING, |b, v| match vertex(*v as usize) {
+                Some(p) => join(b, p),
                 None => b,
             })
         };
@@ -241,6 +255,8 @@ pub(super) struct Walk<'a> {
     pub(super) slack: f32,
     /// Whether it is one tree: each pair of leaves once.
     pub(super) own: bool,
+    /// It ends when so many are left to look at.
+    pub(super) until: usize,
     /// Pairs of nodes to look at: level and number of each.
     pub(super) stack: &'a mut Vec<[u32; 4]>,
     /// Pairs of leaves whose boxes meet.
@@ -257,7 +273,9 @@ dispatch! {
 #[inline(always)]
 fn walk_kernel<L: Lanes>(walk: &mut Walk<'_>) {
     let grown = Vec4::splat(walk.slack);
-    while let Some([level_a, i, level_b, j]) = walk.stack.pop() {
+    while walk.stack.len() < walk.until
+        && let Some([level_a, i, level_b, j]) = walk.stack.pop()
+    {
         walk.visits += 1;
         let (ka, ia, kb, jb) = (level_a as usize, i as usize, level_b as usize, j as usize);
         if ka == 0 && kb == 0 {

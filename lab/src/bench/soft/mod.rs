@@ -1,8 +1,9 @@
 //! `bench soft`: pairs of triangles of two waving meshes, by cuts and by boxes, beside parry and Coal; and the figures of the
 //! 2006 paper.
 //!
-//! Parts, for `--only`: sequence 1500, sequence 13000, sequence fandisk, threshold, removal, growth.
+//! Parts, for `--only`: sequence 1500, sequence 13000, sequence fandisk, threshold, removal, growth, field.
 
+mod field;
 mod figures;
 mod growth;
 mod measure;
@@ -47,13 +48,14 @@ fn by(method: Method) -> SoftParams {
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("sequence 1500", |lab| sequence::run(lab, &Scene::knot(1500, lab.steps())?)),
     ("sequence 13000", |lab| sequence::run(lab, &Scene::knot(13_000, lab.steps())?)),
     ("sequence fandisk", fandisk),
     ("threshold", figures::threshold),
     ("removal", figures::removal),
     ("growth", growth::run),
+    ("field", field::run),
 ];
 
 fn fandisk(lab: &Lab<'_>) -> Result<Found> {
