@@ -56,15 +56,17 @@ impl Side {
     /// Makes the eights of those that are met.
     fn make(&mut self, tree: &Tree, mesh: &SoftMesh, shift: Vec4, slack: f32, parallel: bool) {
         let met = &self.met;
-        let eight = |i: usize| Eight::new(mesh, tree.leaf(met[i] as usize), shift, slack);
-        self.eights.clear();
-        if parallel {
+        if self.eights.len() < met.len() {
             self.eights.resize(met.len(), Eight::EMPTY);
-            par::chunks_mut(&mut self.eights, CHUNK, |c, chunk| {
-                chunk.iter_mut().enumerate().for_each(|(i, e)| *e = eight(c * CHUNK + i));
+        }
+        let eights = &mut self.eights[..met.len()];
+        let set = |i: usize, e: &mut Eight| e.set(mesh, tree.leaf(met[i] as usize), shift, slack);
+        if parallel {
+            par::chunks_mut(eights, CHUNK, |c, chunk| {
+                chunk.iter_mut().enumerate().for_each(|(i, e)| set(c * CHUNK + i, e));
             });
         } else {
-            self.eights.extend((0..met.len()).map(eight));
+            eights.iter_mut().enumerate().for_each(|(i, e)| set(i, e));
         }
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Cutter {
     kept: Vec<Triangle>,
     other: Vec<Triangle>,
     keys: Vec<f32>,
+    /// Of leaves.
+    eights: Vec<Eight>,
     /// Of the vertices along a direction.
     dots: [Vec<f32>; 2],
 }
@@ -71,6 +73,17 @@ pub(super) enum Look {
     Apart,
     /// None was found.
     Open,
+}
+
+/// Sets eights, from `first` on, to all triangles of a list; how many.
+fn set_all(eights: &mut Vec<Eight>, triangles: &[Triangle], first: usize, slack: f32) -> usize {
+    let count = triangles.len().div_ceil(LANES);
+    if eights.len() < first + count {
+        eights.resize(first + count, Eight::EMPTY);
+    }
+    let parts = eights[first..].iter_mut().zip(triangles.chunks(LANES));
+    parts.for_each(|(eight, part)| eight.set_list(part, slack));
+    count
 }
 
 impl Cutter {
@@ -257,11 +270,13 @@ impl Cutter {
 
     /// Every triangle of one part with every one of the other, eight by eight.
     fn leaves(&mut self, search: &Search<'_>, [a, b]: [Part; 2], out: &mut Vec<[u32; 2]>, stats: &mut Stats) {
-        for first in self.triangles[a].chunks(LANES) {
-            let of_a = Eight::of(first, search.slack);
-            for second in self.triangles[b.clone()].chunks(LANES) {
-                let of_b = Eight::of(second, search.slack);
-                candidates(&of_a, &of_b, search.slack, Which::All, out);
+        let Self { triangles, eights, .. } = self;
+        let count = set_all(eights, &triangles[b], 1, search.slack);
+        let Some((of_a, of_b)) = eights.split_first_mut() else { return };
+        for first in triangles[a].chunks(LANES) {
+            of_a.set_list(first, search.slack);
+            for of_b in &of_b[..count] {
+                candidates(of_a, of_b, search.slack, Which::All, out);
                 stats.leaves += 1;
             }
         }
@@ -277,17 +292,13 @@ impl Cutter {
         stats: &mut Stats,
     ) {
         if part.len() <= search.leaf || depth >= DEPTH {
-            let eights = part.len().div_ceil(LANES);
-            let mut own = self.triangles[part].chunks(LANES);
-            for _ in 0..eights {
-                let Some(first) = own.next() else { break };
-                let a = Eight::of(first, search.slack);
-                candidates(&a, &a, search.slack, Which::Own, out);
-                stats.leaves += 1;
-                for second in own.clone() {
-                    candidates(&a, &Eight::of(second, search.slack), search.slack, Which::All, out);
-                    stats.leaves += 1;
+            let count = set_all(&mut self.eights, &self.triangles[part], 0, search.slack);
+            for (i, a) in self.eights[..count].iter().enumerate() {
+                candidates(a, a, search.slack, Which::Own, out);
+                for b in &self.eights[i + 1..count] {
+                    candidates(a, b, search.slack, Which::All, out);
                 }
+                stats.leaves += count - i;
             }
             return;
         }

@@ -5,7 +5,7 @@
 
 use super::SoftMesh;
 use super::project::Triangle;
-use super::refit::{Boxes, NONE, NOTHING, join};
+use super::refit::{Boxes, NONE, NOTHING};
 use crate::simd::{LANES, Lanes, dispatch};
 use glam::Vec4;
 
@@ -46,53 +46,38 @@ impl Eight {
     /// along an axis [m].
     pub(super) fn new(mesh: &SoftMesh, triangles: &[u32], shift: Vec4, slack: f32) -> Self {
         let mut eight = Self::EMPTY;
+        eight.set(mesh, triangles, shift, slack);
+        eight
+    }
+
+    /// Becomes [`Eight::new`].
+    pub(super) fn set(&mut self, mesh: &SoftMesh, triangles: &[u32], shift: Vec4, slack: f32) {
         let packed = mesh.packed();
+        let mut corners = [[[0.0; 4]; 3]; LANES];
+        self.ids = [NONE; LANES];
+        self.vertices = [[-1; LANES]; 3];
         for (lane, id) in triangles.iter().take(LANES).enumerate() {
             let (Some(t), Some(true)) = (mesh.triangles().get(*id as usize), mesh.usable().get(*id as usize))
             else {
                 continue;
             };
             let at = |i: usize| packed.get(t[i] as usize).copied().unwrap_or(Vec4::ZERO) + shift;
-            eight.set(lane, [at(0), at(1), at(2)], slack);
-            eight.ids[lane] = *id;
-            eight.vertices.iter_mut().zip(t).for_each(|(to, v)| to[lane] = *v as i32);
+            corners[lane] = [at(0).to_array(), at(1).to_array(), at(2).to_array()];
+            self.ids[lane] = *id;
+            self.vertices.iter_mut().zip(t).for_each(|(to, v)| to[lane] = *v as i32);
         }
-        eight
+        columns(self, &corners, slack);
     }
 
-    /// Up to eight triangles of a list.
-    pub(super) fn of(triangles: &[Triangle], slack: f32) -> Self {
-        let mut eight = Self::EMPTY;
+    /// Becomes up to eight triangles of a list.
+    pub(super) fn set_list(&mut self, triangles: &[Triangle], slack: f32) {
+        let mut corners = [[[0.0; 4]; 3]; LANES];
+        self.ids = [NONE; LANES];
         for (lane, t) in triangles.iter().take(LANES).enumerate() {
-            eight.set(lane, t.corners(), slack);
-            eight.ids[lane] = t.id();
+            corners[lane] = *t.raw();
+            self.ids[lane] = t.id();
         }
-        eight
-    }
-
-    #[expect(clippy::needless_range_loop, reason = "iterators stay calls in functions with target features")]
-    #[inline(always)]
-    fn set(&mut self, lane: usize, corners: [Vec4; 3], slack: f32) {
-        let [a, b, c] = corners;
-        for i in 0..3 {
-            let corner = corners[i].to_array();
-            for axis in 0..3 {
-                self.corners[i][axis][lane] = corner[axis];
-            }
-        }
-        let (u, v) = ((b - a).truncate(), (c - a).truncate());
-        let normal = u.cross(v);
-        let longest = u.abs().max(v.abs()).max_element();
-        for (column, part) in self.normal.iter_mut().zip(normal.to_array()) {
-            column[lane] = part;
-        }
-        self.size[lane] = normal.x.abs() + normal.y.abs() + normal.z.abs();
-        // Each factor is off by two corners and its own rounding.
-        let off = 2.0 * slack + ROUNDING * longest;
-        self.doubt[lane] = (4.0 * off + 4.0 * ROUNDING * longest) * longest + 2.0 * off * off;
-        let own = [a.min(b).min(c), a.max(b).max(c)];
-        self.boxes.set(lane, own);
-        self.all = join(self.all, own);
+        columns(self, &corners, slack);
     }
 
     pub(super) fn boxes(&self) -> &Boxes {
@@ -104,6 +89,54 @@ impl Eight {
         let c = &self.corners[i];
         [c[0][lane], c[1][lane], c[2][lane]]
     }
+}
+
+dispatch! {
+    /// Sets all but the numbers, which say which of the triangles there are. The fourth place of corners is not looked at.
+    fn columns / columns_plain = columns_kernel(eight: &mut Eight, corners: &[[[f32; 4]; 3]; LANES], slack: f32)
+}
+
+#[expect(clippy::needless_range_loop, reason = "iterators stay calls in functions with target features")]
+#[inline(always)]
+fn columns_kernel<L: Lanes>(eight: &mut Eight, corners: &[[[f32; 4]; 3]; LANES], slack: f32) {
+    let mut there = [0.0; LANES];
+    for lane in 0..LANES {
+        there[lane] = if eight.ids[lane] == NONE { 0.0 } else { 1.0 };
+    }
+    let there = L::load(&there).ne(L::splat(0.0));
+    let [a, b, c] = [L::load_quads(corners, 0), L::load_quads(corners, 1), L::load_quads(corners, 2)];
+    let (none, zero) = (L::splat(f32::INFINITY), L::splat(0.0));
+    let (mut u, mut v) = ([zero; 3], [zero; 3]);
+    let mut longest = zero;
+    let mut all = [[f32::INFINITY; 4], [f32::NEG_INFINITY; 4]];
+    for axis in 0..3 {
+        a[axis].store(&mut eight.corners[0][axis]);
+        b[axis].store(&mut eight.corners[1][axis]);
+        c[axis].store(&mut eight.corners[2][axis]);
+        (u[axis], v[axis]) = (b[axis].sub(a[axis]), c[axis].sub(a[axis]));
+        longest = longest.max(u[axis].abs()).max(v[axis].abs());
+        let low = L::select(there, a[axis].min(b[axis]).min(c[axis]), none);
+        let high = L::select(there, a[axis].max(b[axis]).max(c[axis]), zero.sub(none));
+        low.store(&mut eight.boxes.low[axis]);
+        high.store(&mut eight.boxes.high[axis]);
+        for lane in 0..LANES {
+            all[0][axis] = eight.boxes.low[axis][lane].min(all[0][axis]);
+            all[1][axis] = eight.boxes.high[axis][lane].max(all[1][axis]);
+        }
+    }
+    eight.all = [Vec4::from_array(all[0]), Vec4::from_array(all[1])];
+    let mut size = zero;
+    for axis in 0..3 {
+        let (i, j) = ((axis + 1) % 3, (axis + 2) % 3);
+        let part = u[i].mul(v[j]).sub(u[j].mul(v[i]));
+        part.store(&mut eight.normal[axis]);
+        size = size.add(part.abs());
+    }
+    size.store(&mut eight.size);
+    // Each factor is off by two corners and its own rounding.
+    let off = L::splat(2.0 * slack).add(longest.mul(L::splat(ROUNDING)));
+    let each = off.mul(L::splat(4.0)).add(longest.mul(L::splat(4.0 * ROUNDING)));
+    each.mul(longest).add(off.mul(off).mul(L::splat(2.0))).store(&mut eight.doubt);
 }
 
 /// Which pairs of two eights to look for.

@@ -146,7 +146,13 @@ impl SoftMesh {
         if positions.len() != self.positions.len() {
             return Err(SoftError::Length { has: self.positions.len(), given: positions.len() });
         }
-        self.positions.copy_from_slice(positions);
+        if positions.len() > 2 * CHUNK && par::threads() > 1 {
+            par::chunks_mut(&mut self.positions, CHUNK, |c, to| {
+                to.copy_from_slice(&positions[c * CHUNK..][..to.len()]);
+            });
+        } else {
+            self.positions.copy_from_slice(positions);
+        }
         self.pack();
         Ok(())
     }

@@ -18,6 +18,12 @@ impl Triangle {
         Self { corners: [[a[0], a[1], a[2], f32::from_bits(id)], b, c] }
     }
 
+    /// Corners, with the number in the first one's fourth place.
+    #[inline(always)]
+    pub(super) fn raw(&self) -> &[[f32; 4]; 3] {
+        &self.corners
+    }
+
     pub(super) fn id(&self) -> u32 {
         self.corners[0][3].to_bits()
     }

@@ -12,7 +12,7 @@ use glam::Vec4;
 
 /// No triangle: fills the last leaf.
 pub(super) const NONE: u32 = u32::MAX;
-/// Leaves that are fitted by one task.
+/// Leaves that are fitted, and triangles that are sorted, by one task.
 const CHUNK: usize = 2048;
 
 /// Eight boxes.
@@ -222,27 +222,29 @@ pub(super) struct Fitting {
 
 /// Sorts triangles so that each eight, each eight of eights and so on are near each other: halves by the longest axis of their
 /// middles, at multiples of the largest such number below.
-fn arrange(order: &mut [u32], middles: &[Vec4]) {
-    let mut rest = vec![[0, order.len()]];
-    while let Some([from, to]) = rest.pop() {
-        let part = &mut order[from..to];
-        if part.len() <= LANES {
-            continue;
-        }
-        let mut size = LANES;
-        while size * LANES < part.len() {
-            size *= LANES;
-        }
-        let middle = size * part.len().div_ceil(size).div_ceil(2).min((part.len() - 1) / size);
-        let all = part.iter().fold(NOTHING, |b, t| join(b, [middles[*t as usize]; 2]));
-        let extent = (all[1] - all[0]).to_array();
-        let axis = (1..3).fold(0, |best, i| if extent[i] > extent[best] { i } else { best });
-        part.select_nth_unstable_by(middle, |s, t| {
-            let key = |t: u32| middles[t as usize].to_array()[axis];
-            key(*s).total_cmp(&key(*t)).then(s.cmp(t))
-        });
-        rest.push([from, from + middle]);
-        rest.push([from + middle, to]);
+fn arrange(part: &mut [u32], middles: &[Vec4]) {
+    if part.len() <= LANES {
+        return;
+    }
+    let mut size = LANES;
+    while size * LANES < part.len() {
+        size *= LANES;
+    }
+    let middle = size * part.len().div_ceil(size).div_ceil(2).min((part.len() - 1) / size);
+    let all = part.iter().fold(NOTHING, |b, t| join(b, [middles[*t as usize]; 2]));
+    let extent = (all[1] - all[0]).to_array();
+    let axis = (1..3).fold(0, |best, i| if extent[i] > extent[best] { i } else { best });
+    part.select_nth_unstable_by(middle, |s, t| {
+        let key = |t: u32| middles[t as usize].to_array()[axis];
+        key(*s).total_cmp(&key(*t)).then(s.cmp(t))
+    });
+    let large = part.len() > CHUNK;
+    let (low, high) = part.split_at_mut(middle);
+    if large {
+        par::join(|| arrange(low, middles), || arrange(high, middles));
+    } else {
+        arrange(low, middles);
+        arrange(high, middles);
     }
 }
 
