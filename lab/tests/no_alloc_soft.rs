@@ -72,8 +72,7 @@ fn the_second_time_nothing_is_allocated() {
                     counts[1] += soft.own_pairs(&a, &params).list.len();
                 }
                 counts[2] += usize::from(soft.distance(&a, &b).is_some_and(|d| d.distance > 0.0));
-                let sampling =
-                    if i % 2 == 0 { Sampling::Vertices } else { Sampling::Area { spacing: 0.05 } };
+                let sampling = if i % 2 == 0 { Sampling::Vertices } else { Sampling::Area { spacing: 0.05 } };
                 let found = sampler.find(&floor, &b, &Pose::IDENTITY, sampling, 0.01).unwrap();
                 counts[3] += found.contacts.list.len();
             }

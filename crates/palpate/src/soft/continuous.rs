@@ -1,7 +1,7 @@
 //! When a vertex first meets a face, or an edge an edge, while every vertex goes along its straight line.
 //!
 //! Based on: conservative advancement (mirtich96), along directions that separate; the Bernstein form of the cubic of
-//! coplanarity, clipped as curves are (Sederberg and Nishita, Curve intersection using Bézier clipping, 1990).
+//! coplanarity, clipped as curves are (sederberg90).
 //! Differs: there is no bound on speeds and no search over places. In the space of differences both questions are the same: does a
 //! flat convex polygon whose corners go straight, a triangle `v - f` or a parallelogram `a - b`, reach the origin? What lies on
 //! one side of a direction is linear in time for each corner, so a direction proves a whole span of time free, to the last bit.

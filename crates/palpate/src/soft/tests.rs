@@ -312,25 +312,32 @@ fn bad_input_is_answered() {
     assert!(expected.iter().any(|p| p[0] == last));
 }
 
-/// Any number of threads gives the same.
+/// Any number of threads gives the same, with meshes large enough that every part of a search is shared out.
 #[test]
 fn threads_change_nothing() {
-    let rest = samples::bumpy_sphere(1.0, 0.2, 4, 4, 1);
-    let a = soft(&rest);
-    let b = SoftMesh::new(rest.positions.iter().map(|p| p.yzx() + 0.01).collect(), rest.triangles).unwrap();
+    let rest = samples::bumpy_sphere(1.0, 0.2, 4, 6, 1);
+    assert!(rest.triangles.len() > 60_000 && rest.positions.len() > 30_000);
+    let moved: Vec<DVec3> = rest.positions.iter().map(|p| p.yzx() + 0.01).collect();
     let run = |threads: usize| {
         crate::par::with_threads(threads, || {
+            let (a, mut b) = (soft(&rest), soft(&rest));
+            b.set_positions(&moved).unwrap();
             let mut memory = Soft::new();
             let mut all = Vec::new();
             for method in [Method::Cut, Method::Refit] {
-                let found = memory.pairs(&a, &b, &SoftParams { method, ..SoftParams::default() });
+                let params = SoftParams { method, ..SoftParams::default() };
+                let found = memory.pairs(&a, &b, &params);
                 all.push((found.list.clone(), Stats { built: 0, fitted: 0, ..found.stats }));
+                if method == Method::Refit {
+                    let own = memory.own_pairs(&b, &params);
+                    all.push((own.list.clone(), own.stats));
+                }
             }
-            all
+            (all, b.aabb())
         })
     };
     let one = run(1);
-    assert!(one[0].0.len() > 1000 && one[0].0 == one[1].0);
+    assert!(one.0[0].0.len() > 1000 && one.0[0].0 == one.0[1].0);
     assert_eq!(run(3), one);
 }
 

@@ -12,6 +12,9 @@ const LONG: f64 = 5e-3;
 /// How often a short step is repeated at least.
 pub(super) const OFTEN: usize = 7;
 
+/// Questions after which trees should be there.
+const MOST_FIRST: usize = 16;
+
 /// The least times of a step [s].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
@@ -52,7 +55,14 @@ impl Way {
         let triangles = || scene.rest.triangles.clone();
         let (a, b) = (SoftMesh::new(a, triangles())?, SoftMesh::new(b, triangles())?);
         let mut way = Self { soft: Soft::new(), a, b, params, first: 0.0 };
-        way.first = way.search() - way.search();
+        // Boxes or cuts are weighed over some questions.
+        for _ in 0..MOST_FIRST {
+            way.first = way.search();
+            if way.params.method == Method::Cut || way.soft.last().stats.built > 0 {
+                break;
+            }
+        }
+        way.first -= way.search();
         way.set(&scene.at(0))?;
         way.search();
         Ok(way)

@@ -1,6 +1,6 @@
 //! Directions with twice the digits, for what passes the origin nearer than one unit of the last digit.
 //!
-//! Based on: Dekker, A floating-point technique for extending the available precision, 1971.
+//! Based on: Dekker, A floating-point technique for extending the available precision, 1971 [dekker71].
 //! Differs: sums are not renormalised beyond need; bounds are parts of the sum of absolute values.
 
 use super::polygon::{ABOVE, BELOW, UNDERFLOW};
