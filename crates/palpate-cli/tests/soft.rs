@@ -178,6 +178,7 @@ fn words_for_people_name_what_happened() {
         "7,040 and 7,040 triangles",
         "30, auto: ",
         "first contact",
+        "first touch",
         "deepest pair",
         "finding pairs",
         "hash of all pairs",

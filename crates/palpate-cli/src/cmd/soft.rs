@@ -27,6 +27,7 @@ const EXAMPLES: &str = "Examples:
 
 Waves run over both meshes while the second comes nearer: every vertex moves in every step.
 Which triangles meet is decided exactly, in each step, with the vertices where they are then.
+When they first touch is told to a part of a step, vertices going straight from one to the next.
 MESH is a mesh file, a .palp file or sample:NAME; without one, a knot.
 FOLDER receives motion.html (plays it in 3D, with the triangles that meet coloured, and charts),
 motion.csv (a row for each step), motion.png (frames side by side) and, with --contacts,

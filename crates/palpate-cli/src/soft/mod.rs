@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use glam::DVec3;
 use palpate::progress::Progress;
-use palpate::soft::{self, Method, Pairs, Soft, SoftContact, SoftMesh, SoftParams, Stats};
+use palpate::soft::{self, FirstContact, Method, Pairs, Soft, SoftContact, SoftMesh, SoftParams, Stats};
 use palpate_view::deforming::{DeformingFrame, every};
 use std::io::Write;
 use std::time::Instant;
@@ -101,6 +101,8 @@ pub(crate) struct Run {
     pub(crate) frames: Vec<DeformingFrame>,
     /// Steps from one frame to the next.
     pub(crate) every: usize,
+    /// When they first touch, also between two steps: the step before, and what touches on the way from there.
+    pub(crate) touch: Option<(usize, FirstContact)>,
     /// Of all pairs of all steps: the same for each way to look, and on each machine.
     pub(crate) hash: u64,
     /// Whether Ctrl-C ended it.
@@ -155,6 +157,7 @@ pub(crate) fn run(
     let mut meshes = [mesh(0)?, mesh(1)?];
     // Each question has its own memory: what one finds says nothing about another.
     let mut memory: [Soft; 3] = Default::default();
+    let mut on_the_way = Soft::new();
     let mut positions: [Vec<DVec3>; 2] = Default::default();
     let mut found = Found::default();
     let mut shown = [0; 2];
@@ -166,6 +169,12 @@ pub(crate) fn run(
         }
         let mut row = Row { step, apart: scene.offset(step), ..Row::default() };
         scene.place(step, &mut positions);
+        if step > 0 && run.touch.is_none() {
+            // From where they are still to where they will be.
+            let ([a, b], [to_a, to_b]) = (&meshes, &positions);
+            let touch = on_the_way.first_contact(a, to_a, b, to_b, &Default::default())?;
+            run.touch = touch.map(|t| (step - 1, t));
+        }
         let before = if step == 0 { [0; 2] } else { [0, 1].map(|i| scene.off(i, step - 1).len()) };
         timed(&mut row.us[0], || -> Result<()> {
             for (i, mesh) in meshes.iter_mut().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::tables::used;
 use super::{Question, Row, Run, Scene, Way};
+use palpate::soft::Touch;
 use palpate_view::units;
 use serde_json::{Value, json};
 
@@ -11,6 +12,17 @@ pub(crate) struct Told<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) run: &'a Run,
     pub(crate) question: &'a Question,
+}
+
+/// What touches first, in words.
+fn what(touch: &Touch) -> String {
+    match touch {
+        Touch::Triangles([x, y]) => format!("triangle {x} of the first and triangle {y} of the second"),
+        Touch::VertexFace([v, t]) => format!("vertex {v} of the first on triangle {t} of the second"),
+        Touch::FaceVertex([t, v]) => format!("vertex {v} of the second on triangle {t} of the first"),
+        Touch::Edges([a, b], [c, d]) => format!("edge {a}-{b} of the first and edge {c}-{d} of the second"),
+        other => format!("{other:?}"),
+    }
 }
 
 /// Mean and largest of something over all steps, and where it is largest.
@@ -76,6 +88,12 @@ impl Told<'_> {
             "chosen_us": { "cut": self.mean_us(Way::Cut), "refit": self.mean_us(Way::Refit) },
             "built_at": rows.iter().filter(|r| r.stats.built > 0).map(|r| r.step).collect::<Vec<_>>(),
             "first_contact": self.first().map(|r| r.step),
+            "first_touch": self.run.touch.map(|(step, t)| json!({
+                "step": step as f64 + t.time,
+                "point": t.point.to_array(),
+                "what": what(&t.touch),
+                "exact": t.exact,
+            })),
             "pairs": figure(&|r| r.pairs as f64),
             "all_pairs": sum(&|r| r.pairs),
             "own_pairs": self.question.own.then(|| sum(&|r| r.own[0] + r.own[1])),
@@ -127,6 +145,10 @@ impl Told<'_> {
                 None => "none".to_owned(),
             },
         );
+        if let Some((step, t)) = &self.run.touch {
+            let maybe = if t.exact { "" } else { ", perhaps" };
+            row("first touch", format!("step {:.3}{maybe}: {}", *step as f64 + t.time, what(&t.touch)));
+        }
         let pairs = self.over(|r| r.pairs as f64);
         row("pairs", most(&pairs, count(pairs.most as usize)));
         if self.question.own {

@@ -76,6 +76,24 @@ fn coloured_triangles_are_those_that_meet() {
 }
 
 #[test]
+fn they_first_touch_before_the_first_step_with_pairs() {
+    for steps in [12, 60] {
+        let motion = MotionParams { steps, wave: 0.03, apart: 0.2, overlap: 0.8, remove: 0.0 };
+        let question = Question { way: Way::Auto, own: false, contacts: false, keep: false };
+        let run = run(&small(motion), &question, None, &Reporter::new(true)).unwrap();
+        let first = run.rows.iter().find(|r| r.pairs > 0).unwrap().step;
+        let (step, touch) = run.touch.unwrap();
+        assert!(
+            step < first && touch.exact && touch.time > 0.0,
+            "{steps} steps: {step} + {touch:?}, {first}"
+        );
+        if steps == 60 {
+            assert_eq!(step + 1, first);
+        }
+    }
+}
+
+#[test]
 fn every_way_finds_the_same_and_any_number_of_threads_does() {
     let scene = scene(&[], MotionParams { steps: 8, wave: 0.06, ..MOTION });
     let of = |way: Way, threads: usize| {

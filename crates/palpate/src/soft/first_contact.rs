@@ -13,6 +13,7 @@ use crate::par;
 use glam::{DVec3, Vec4};
 
 /// What touches first.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touch {
     /// Triangles of A and B that meet at the start.
