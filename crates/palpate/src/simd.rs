@@ -78,6 +78,7 @@ pub(crate) trait Lanes: Copy {
     fn int_mul(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_and(a: Self::Ints, b: Self::Ints) -> Self::Ints;
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints;
+    fn int_eq(a: Self::Ints, b: Self::Ints) -> Self::Mask;
     /// Lanes that are negative.
     fn int_negative(a: Self::Ints) -> Self::Mask;
     /// Sets `M` rows of places from row `start` on; an index that is outside, or too near to the end, becomes 0.
@@ -373,6 +374,10 @@ impl Lanes for Plain {
     #[inline(always)]
     fn int_select(mask: Self::Mask, on: Self::Ints, off: Self::Ints) -> Self::Ints {
         int_lanes(|i| if mask[i] { on[i] } else { off[i] })
+    }
+    #[inline(always)]
+    fn int_eq(a: Self::Ints, b: Self::Ints) -> Self::Mask {
+        core::array::from_fn(|i| a[i] == b[i])
     }
     #[inline(always)]
     fn int_negative(a: Self::Ints) -> Self::Mask {

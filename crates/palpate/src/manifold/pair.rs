@@ -197,7 +197,7 @@ impl Pair {
                 }
                 let margin = (extent.margin as f32).next_up();
                 let limit = margin + FREE * extent.spread as f32;
-                nearest = self.query.least(&side, limit, 0.0).map(|(_, d)| d);
+                nearest = self.query.least(&side, limit, margin.min(0.0)).map(|(_, d)| d);
                 search.non_finite |= self.query.stats().non_finite;
                 if nearest.is_none_or(|d| d >= margin) {
                     // What is that far away need not be looked for again for a while.
@@ -256,7 +256,8 @@ impl Pair {
 
 /// How far points may lie apart and count [m].
 fn spread(tree: &Tree, params: &ManifoldParams) -> f64 {
-    params.spread.unwrap_or_else(|| usual_spread(tree))
+    // Not so either: no number.
+    params.spread.map_or_else(|| usual_spread(tree), |s| s.max(0.0))
 }
 
 fn usual_spread(tree: &Tree) -> f64 {

@@ -291,3 +291,30 @@ fn being_apart_a_moment_ago_changes_nothing() {
     let far = Pose::from_translation(DVec3::X * 9.0);
     assert!(!kept.update(&gear, &nut, &far, &ManifoldParams::default()).non_finite);
 }
+
+/// A margin below zero asks for what is deeper; a spread that is none counts as 0.
+#[test]
+fn odd_margins_and_spreads_are_answered() {
+    let [a, b] = ["bumpy-sphere", "gear"].map(|n| shape(n, 60.0));
+    let size = a.aabb().extent().max_element();
+    let (x, y) = (Collider::from(a.clone()), Collider::from(b.clone()));
+    let (mut kept, mut query, mut found) = (Pair::new(), crate::query::Query::new(), 0);
+    for i in 0..40 {
+        let pose = Pose::from_translation(DVec3::X * (0.9 - 0.01 * i as f64) * size);
+        let margin = -0.02 * size;
+        let asked = crate::query::QueryParams { margin, roles: Roles::Fewer };
+        let expected = !query.contacts(&a, &b, &pose, &asked).list.is_empty();
+        let params = ManifoldParams { margin, ..Default::default() };
+        for _ in 0..2 {
+            assert_eq!(kept.update(&x, &y, &pose, &params).candidates > 0, expected, "step {i}");
+        }
+        assert_eq!(Pair::new().update(&x, &y, &pose, &params).candidates > 0, expected, "step {i}");
+        found += usize::from(expected);
+        for spread in [-1e-3, f64::NAN, 0.0, f64::INFINITY] {
+            let params = ManifoldParams { spread: Some(spread), margin: 0.01 * size, ..Default::default() };
+            kept.update(&x, &y, &pose, &params);
+            kept.update(&floor(), &y, &pose, &params);
+        }
+    }
+    assert!(found > 5 && found < 35, "{found}");
+}

@@ -113,14 +113,14 @@ impl Formula {
                 let n = tree_from.vector(*normal);
                 let c = -(offset + n.dot(tree_from.translation));
                 // Points near the plane have heights as small as this one and themselves.
-                saw(0.0);
+                saw(radius);
                 Kind::Plane([n.x as f32, n.y as f32, n.z as f32, c as f32])
             }
             Analytic::Box { centre, half_extents } => {
                 let axes = DMat3::from_quat(tree_from.rotation);
                 let middle = tree_from.point(*centre);
                 let at = -(axes.transpose() * middle);
-                saw(0.0);
+                saw(radius);
                 let (low, high) = (at - *half_extents, -at - *half_extents);
                 let rows = [f32s(axes.x_axis), f32s(axes.y_axis), f32s(axes.z_axis)];
                 if let Some((k, up)) = only_face(low, high, reach) {
@@ -155,7 +155,7 @@ impl Formula {
                 Kind::Turned { from: f32s(from), axis: f32s(axis), profile }
             }
             Analytic::Hull(hull) => {
-                saw(0.0);
+                saw(radius);
                 let first = self.planes.len() as u32;
                 for plane in hull.planes() {
                     let n = tree_from.vector(plane.normal);

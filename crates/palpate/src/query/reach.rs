@@ -68,9 +68,9 @@ impl Reach {
             // What the error in the band is more than half a diagonal of a voxel.
             slack: (r.error_bound_band - 0.5 * 3f64.sqrt() * voxel + stored + rounding).max(0.0) as f32,
             jump: (slope * rounding + stored) as f32,
-            // Rounding moves a centre by much less.
+            // Less what rounding does to a centre.
             known: known(field) as f32,
-            local: (0.99 * BRICK as f64 * voxel) as f32,
+            local: (0.99 * BRICK as f64 * voxel - rounding) as f32,
         }
     }
 

@@ -40,6 +40,7 @@ impl Lanes for Avx2 {
         int_and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
         int_select(mask: __m256, on: __m256i, off: __m256i) -> __m256i =
             _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(off), _mm256_castsi256_ps(on), mask));
+        int_eq(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
         int_negative(a: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_srai_epi32::<31>(a));
     }
 

@@ -34,7 +34,7 @@ impl Soft {
         let all = count(0) + count(1);
         let mut build = 0.0;
         for mesh in [a, b].into_iter().take(if core::ptr::eq(a, b) { 1 } else { 2 }) {
-            if !mesh.tree().is_of(mesh) {
+            if !mesh.has_tree() {
                 build += BUILD * mesh.triangles().len() as f64;
             }
         }

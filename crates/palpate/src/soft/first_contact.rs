@@ -6,8 +6,8 @@
 
 use super::continuous::{ContinuousParams, Impact, edge_edge, vertex_face};
 use super::mesh::is_place;
-use super::pairs::farthest;
-use super::refit::{Tree, Walk, walk};
+use super::pairs::between;
+use super::refit::{Tree, Walk, join, walk};
 use super::{Soft, SoftError, SoftMesh, SoftParams};
 use crate::par;
 use glam::{DVec3, Vec4};
@@ -157,8 +157,8 @@ impl Way<'_> {
         self.mesh.takes_part(t) && self.triangle(t).is_some_and(|t| t.iter().all(ends))
     }
 
-    /// Where the vertices will be, relative to the mesh's origin, and how far these can be off [m].
-    fn pack(&self, out: &mut Vec<Vec4>) -> f32 {
+    /// Where the vertices will be, relative to the mesh's origin [m].
+    fn pack(&self, out: &mut Vec<Vec4>) {
         let origin = self.mesh.origin();
         out.clear();
         out.extend(
@@ -168,9 +168,14 @@ impl Way<'_> {
                 },
             ),
         );
-        let far = out.iter().filter(|p| p.is_finite()).fold(Vec4::ZERO, |far, p| far.max(p.abs()));
-        self.mesh.slack().max(far.max_element() * f32::EPSILON)
     }
+}
+
+/// The box of a way, grown by what rounding can have done to its end, also once it is moved by `shift`; none if it leads to no place. Of
+/// each vertex for itself: one that flies off does not make the others' boxes large.
+fn way_box(start: Vec4, end: Vec4, shift: f32) -> Option<[Vec4; 2]> {
+    let grown = Vec4::splat(4.0 * f32::EPSILON * (end.abs().max_element() + shift));
+    Some([start.min(end) - grown, start.max(end) + grown]).filter(|_| end.is_finite())
 }
 
 impl Sweep {
@@ -181,16 +186,16 @@ impl Sweep {
         touches.clear();
         leaves.clear();
         stack.clear();
-        let mut slack = 0.0f32;
+        let (shift, slack) = between(a, b);
+        let far = shift.abs().max_element();
         for (i, way) in ways.iter().enumerate().take(if own { 1 } else { 2 }) {
-            slack = slack.max(way.pack(&mut ends[i]));
-            trees[i].sweep(way.mesh, &ends[i]);
+            way.pack(&mut ends[i]);
+            let (start, end) = (way.mesh.packed(), &ends[i]);
+            trees[i].sweep(way.mesh, |v| way_box(*start.get(v)?, *end.get(v)?, far));
         }
         let [one, other] = &*trees;
         let other = if own { one } else { other };
-        let shift = (a.origin() - b.origin()).as_vec3().extend(0.0);
-        let far = farthest(a, b, shift) + slack / f32::EPSILON;
-        let slack = 2.0 * (slack + 2.0 * f32::EPSILON * far) + (separation as f32).next_up();
+        let slack = 2.0 * slack + (separation as f32) * (1.0 + 16.0 * f32::EPSILON);
         let (Some([ka, i]), Some([kb, j])) = (one.root(), other.root()) else { return };
         stack.push([ka, i, kb, j]);
         walk(&mut Walk { a: one, b: other, shift, slack, own, until: usize::MAX, stack, leaves, visits: 0 });
@@ -198,10 +203,8 @@ impl Sweep {
         let boxes = |way: usize, t: u32, by: Vec4| {
             let (start, end) = (ways[way].mesh.packed(), &ends[if own { 0 } else { way }]);
             let all = ways[way].triangle(t)?.map(|v| v as usize);
-            let at = |v: usize| Some([*start.get(v)?, *end.get(v)?]);
-            let all = [at(all[0])?, at(all[1])?, at(all[2])?];
-            let low = all.iter().fold(Vec4::INFINITY, |m, [s, e]| m.min(*s).min(*e));
-            let high = all.iter().fold(Vec4::NEG_INFINITY, |m, [s, e]| m.max(*s).max(*e));
+            let at = |v: usize| way_box(*start.get(v)?, *end.get(v)?, far);
+            let [low, high] = join(join(at(all[0])?, at(all[1])?), at(all[2])?);
             Some([low + by, high + by])
         };
         let grown = Vec4::splat(slack);

@@ -145,3 +145,32 @@ fn bad_input_is_told_or_left_out() {
     let now = soft.first_contact(&a, a.positions(), &c, c.positions(), &params).unwrap().unwrap();
     assert!(now.time == 0.0 && !contacts(&a, &c, soft.last()).is_empty());
 }
+
+/// One vertex that flies off to kilometres does not make everything a candidate; what it meets on its way is found.
+#[test]
+fn a_vertex_that_flies_off_does_not_blow_up_the_rest() {
+    let (mut soft, params) = (Soft::new(), ContinuousParams::default());
+    let raw = samples::sphere(0.5, 4);
+    let a = SoftMesh::new(raw.positions.clone(), raw.triangles.clone()).unwrap();
+    let b =
+        SoftMesh::new(raw.positions.iter().map(|p| *p + DVec3::X * 3.0).collect(), raw.triangles).unwrap();
+    let mut end = b.positions().to_vec();
+    end[7] = DVec3::new(1e9, 2e9, -1e9);
+    assert_eq!(soft.first_contact(&a, a.positions(), &b, &end, &params), Ok(None));
+    assert!(soft.sweep.touches.len() < 200_000, "{}", soft.sweep.touches.len());
+    // Through A, to the other side of the world.
+    end[7] = b.positions()[7] + (DVec3::ZERO - b.positions()[7]) * 1e9;
+    let hit = soft.first_contact(&a, a.positions(), &b, &end, &params).unwrap().unwrap();
+    assert!(hit.time < 1e-8 && soft.sweep.touches.len() < 400_000, "{hit:?}, {}", soft.sweep.touches.len());
+    // Near by less than a stated distance, however large that is.
+    let far =
+        SoftMesh::new(b.positions().iter().map(|p| *p + DVec3::X * 97.99).collect(), b.triangles().to_vec());
+    let far = far.unwrap();
+    let near = ContinuousParams { separation: 99.9, ..params };
+    let d = soft.distance(&a, &far).unwrap().distance;
+    for (separation, touches) in [(d * (1.0 + 1e-9), true), (d * (1.0 - 1e-9), false)] {
+        let near = ContinuousParams { separation, ..near };
+        let hit = soft.first_contact(&a, a.positions(), &far, far.positions(), &near).unwrap();
+        assert_eq!(hit.is_some(), touches, "{separation}");
+    }
+}

@@ -186,15 +186,15 @@ fn candidates_kernel<L: Lanes>(a: &Eight, b: &Eight, slack: f32, which: Which, o
 /// Which of B's triangles have a corner of one of A's.
 #[inline(always)]
 fn shared<L: Lanes>(a: &Eight, lane: usize, b: &Eight) -> u32 {
-    let mut none = 0xff;
+    let mut shared = 0;
     for i in 0..3 {
-        // Numbers as what has the same bits: those that would be NaN count as not shared, and are left out later.
-        let corner = L::from_int_bits(L::ints(a.vertices[i][lane]));
+        let corner = a.vertices[i][lane];
         for j in 0..3 {
-            none &= L::bits(corner.ne(L::from_int_bits(L::load_ints(&b.vertices[j]))));
+            shared |= L::bits(L::int_eq(L::ints(corner), L::load_ints(&b.vertices[j])));
         }
     }
-    !none & 0xff
+    // Of lists the numbers are not known.
+    if a.vertices[0][lane] < 0 { 0 } else { shared }
 }
 
 /// Which of B's triangles are certainly on one side of the plane of one of A's, or have it on one side of theirs.

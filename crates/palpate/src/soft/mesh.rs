@@ -1,13 +1,13 @@
 //! A triangle list whose vertices move freely.
 
 use super::SoftError;
-use super::refit::Tree;
+use super::refit::{Fitting, Tree};
 use crate::math::Aabb;
 use crate::mesh::Mesh;
 use crate::par;
 use glam::{DVec3, Vec4};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Coordinates beyond this are no places [m]: what searches make of them must stay numbers.
 const FARTHEST: f64 = 1e30;
@@ -51,7 +51,8 @@ pub struct SoftMesh {
     id: u64,
     shape: u64,
     motion: u64,
-    tree: Mutex<Tree>,
+    /// None while a question has it, to fit it.
+    tree: Mutex<Option<Arc<Tree>>>,
 }
 
 /// What has changed since another question.
@@ -314,9 +315,31 @@ impl SoftMesh {
         Version { id: self.id, shape: self.shape, motion: self.motion }
     }
 
-    /// The tree, as it was left.
-    pub(super) fn tree(&self) -> MutexGuard<'_, Tree> {
-        // A tree that another thread left half done has another version, and is made anew.
+    /// The tree, fitted to where the vertices are, and what that took. Nothing is locked while it is fitted or used: a thread that asks while
+    /// another one fits it makes one of its own.
+    pub(super) fn tree(&self) -> (Arc<Tree>, Fitting) {
+        let kept = {
+            let mut slot = self.slot();
+            match &*slot {
+                Some(tree) if tree.fits(self) => return (Arc::clone(tree), Fitting::default()),
+                _ => slot.take(),
+            }
+        };
+        let mut tree = kept.unwrap_or_default();
+        if Arc::get_mut(&mut tree).is_none() {
+            tree = Arc::default();
+        }
+        let fitting = Arc::get_mut(&mut tree).map(|t| t.update(self)).unwrap_or_default();
+        *self.slot() = Some(Arc::clone(&tree));
+        (tree, fitting)
+    }
+
+    /// Whether there is a tree of the triangles as they are now.
+    pub(super) fn has_tree(&self) -> bool {
+        self.slot().as_ref().is_some_and(|t| t.is_of(self))
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<Tree>>> {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -214,29 +214,18 @@ pub(super) fn between(a: &SoftMesh, b: &SoftMesh) -> (Vec4, f32) {
 }
 
 /// The largest coordinate there can be.
-pub(super) fn farthest(a: &SoftMesh, b: &SoftMesh, shift: Vec4) -> f32 {
+fn farthest(a: &SoftMesh, b: &SoftMesh, shift: Vec4) -> f32 {
     let reach = |m: &SoftMesh| m.bounds()[0].abs().max(m.bounds()[1].abs()).max_element();
     reach(a).max(reach(b)) + shift.abs().max_element()
 }
 
 /// Calls `f` with the trees of two meshes, fitted to where they are, and what that took.
 pub(super) fn with_trees(a: &SoftMesh, b: &SoftMesh, f: impl FnOnce(&Tree, &Tree, Fitting)) {
-    let fit = |mesh: &SoftMesh, tree: &mut Tree, sum: &mut Fitting| {
-        let fitting = tree.update(mesh);
-        sum.built += fitting.built;
-        sum.fitted += fitting.fitted;
-    };
-    let mut sum = Fitting::default();
+    let (one, fitting) = a.tree();
     if core::ptr::eq(a, b) {
-        let mut tree = a.tree();
-        fit(a, &mut tree, &mut sum);
-        return f(&tree, &tree, sum);
+        return f(&one, &one, fitting);
     }
-    // Always in the same order: two threads that ask about the same meshes do not wait for each other for ever.
-    let turned = b.version().id < a.version().id;
-    let [first, second] = if turned { [b, a] } else { [a, b] };
-    let (mut one, mut other) = (first.tree(), second.tree());
-    fit(first, &mut one, &mut sum);
-    fit(second, &mut other, &mut sum);
-    if turned { f(&other, &one, sum) } else { f(&one, &other, sum) }
+    let (other, more) = b.tree();
+    let sum = Fitting { built: fitting.built + more.built, fitted: fitting.fitted + more.fitted };
+    f(&one, &other, sum);
 }

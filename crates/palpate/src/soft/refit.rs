@@ -101,18 +101,19 @@ impl Tree {
         fitting
     }
 
-    /// Makes the tree hold the ways of the vertices from where they are to `ends`; those to no place are left out.
-    pub(super) fn sweep(&mut self, mesh: &SoftMesh, ends: &[Vec4]) {
+    /// Makes the tree hold a box of each vertex; those without any are left out.
+    pub(super) fn sweep(&mut self, mesh: &SoftMesh, vertex: impl Fn(usize) -> Option<[Vec4; 2]> + Sync) {
         if !self.is_of(mesh) {
             self.build(mesh);
             self.made = mesh.version();
         }
         self.fitted = Version::default();
-        let packed = mesh.packed();
-        self.fit(|v| {
-            let (start, end) = (*packed.get(v)?, *ends.get(v)?);
-            Some([start.min(end), start.max(end)]).filter(|_| end.is_finite())
-        });
+        self.fit(vertex);
+    }
+
+    /// Whether nothing has to be done.
+    pub(super) fn fits(&self, mesh: &SoftMesh) -> bool {
+        self.is_of(mesh) && self.fitted == mesh.version()
     }
 
     /// Whether it was built of the mesh's triangles as they are now.

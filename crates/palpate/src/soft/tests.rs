@@ -373,3 +373,25 @@ fn auto_builds_trees_when_they_pay() {
     }
     assert!(cuts >= 30, "{cuts}");
 }
+
+/// Many questions about one mesh at once, each of which shares its own work out too: none waits for itself.
+#[test]
+fn questions_about_one_mesh_can_be_asked_at_once() {
+    let rest = samples::bumpy_sphere(1.0, 0.2, 4, 5, 1);
+    assert!(rest.triangles.len() > 16_384);
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let a = soft(&rest);
+        let found = crate::par::with_threads(3, || {
+            crate::par::map(24, |i| {
+                let moved = rest.positions.iter().map(|p| p.yzx() + 0.01 * (i % 3) as f64).collect();
+                let b = SoftMesh::new(moved, rest.triangles.clone()).unwrap();
+                let params = SoftParams { method: Method::Refit, ..SoftParams::default() };
+                Soft::new().pairs(&a, &b, &params).list.len()
+            })
+        });
+        send.send(found).unwrap();
+    });
+    let found = receive.recv_timeout(std::time::Duration::from_secs(300)).expect("an answer, not a deadlock");
+    assert!(found.iter().enumerate().all(|(i, n)| *n == found[i % 3]) && found[0] > 100, "{found:?}");
+}
