@@ -175,6 +175,12 @@ impl Chooser {
                 }
             }
             self.candidates.push(candidate(best, worth));
+            // The deepest of all is always one: a ball bounces off it.
+            if low <= least.w && best.distance > low {
+                let deepest = here.iter().find(|c| c.distance <= low);
+                let known = |c: &&Contact| self.candidates.iter().any(|o| o.id == c.id | flag);
+                self.candidates.extend(deepest.filter(|c| !known(c)).map(|c| candidate(c, 1.0)));
+            }
         }
     }
 
