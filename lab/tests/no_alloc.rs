@@ -1,14 +1,17 @@
-//! No query allocates once its memory is warm.
+//! No query allocates once its memory is warm; nor does a question about soft meshes.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 
 use common::pairs::{anywhere, nudged, plain_shape};
+use glam::DVec3;
+use palpate::field::analytic::Analytic;
 use palpate::force::{self, ContactState, ForceParams, FrictionParams, LimitState, Limits, Twist};
 use palpate::mesh::samples;
 use palpate::query::{Budget, PenetrationParams, QueryParams, Roles};
 use palpate::reduce::{Reducer, four};
-use palpate::{Contacts, Pose, Query};
+use palpate::soft::{FieldSampler, Method, Sampling, Soft, SoftMesh, SoftParams};
+use palpate::{Contacts, Pose, Query, par};
 use palpate_lab::oracle::Random;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -75,7 +78,7 @@ fn ten_thousand_queries_allocate_nothing() {
         friction: FrictionParams { static_coefficient: 0.5, dynamic_coefficient: 0.4, ..Default::default() },
         ..ForceParams::new(1e8)
     };
-    let motion = Twist { linear: glam::DVec3::X * 0.01, ..Twist::ZERO };
+    let motion = Twist { linear: DVec3::X * 0.01, ..Twist::ZERO };
     let mut random = Random::new(SEED);
     let mut pose = Pose::IDENTITY;
     let mut counts = [0usize; 6];
@@ -103,9 +106,9 @@ fn ten_thousand_queries_allocate_nothing() {
             query.plain(&a, &b, pose, query_params);
         }
         // Far away, and nowhere.
-        let far = nudged(pose, glam::DVec3::X * 100.0, glam::DVec3::ZERO);
+        let far = nudged(pose, DVec3::X * 100.0, DVec3::ZERO);
         counts[5] += usize::from(query.distance(&a, &b, &far).distance > 90.0);
-        query.contacts(&a, &b, &Pose::from_translation(glam::DVec3::NAN), query_params);
+        query.contacts(&a, &b, &Pose::from_translation(DVec3::NAN), query_params);
     };
     for roles in [Roles::PointsOfA, Roles::PointsOfB] {
         for i in 0..8 {
@@ -151,4 +154,46 @@ fn ways_apart_allocate_nothing() {
     println!("{} allocations, {overlaps} overlap", after - before);
     assert_eq!(after, before);
     assert!(overlaps > 40, "{overlaps}");
+}
+
+/// Two knots that wave and go through each other, twice the same way: the second time nothing is allocated, by any method, with pairs of their
+/// own, distances and hulls. On one thread: tasks have memory of their own.
+#[test]
+fn the_second_time_nothing_is_allocated() {
+    par::with_threads(1, || {
+        let raw = samples::torus_knot(2, 3, 1.0, 0.4, 0.2, 120, 12);
+        let rest = raw.positions.clone();
+        let mut a = SoftMesh::new(raw.positions, raw.triangles.clone()).unwrap();
+        let mut b = SoftMesh::new(rest.clone(), raw.triangles).unwrap();
+        let floor = Analytic::half_space(DVec3::Z, 0.0).unwrap();
+        let (mut soft, mut sampler) = (Soft::new(), FieldSampler::new());
+        let (mut places, mut counts) = (rest.clone(), [0usize; 4]);
+        let mut run = |counts: &mut [usize; 4]| {
+            for i in 0..60 {
+                let time = 0.1 * f64::from(i);
+                let wave = |p: DVec3| p + 0.05 * DVec3::new((3.0 * p.y + time).sin(), (3.0 * p.z).cos(), 0.0);
+                a.deform(|v, _| wave(rest[v]));
+                let apart = DVec3::new(4.6 - time, 0.2, 0.1);
+                places.iter_mut().zip(&rest).for_each(|(to, p)| *to = wave(*p) + apart);
+                b.set_positions(&places).unwrap();
+                b.set_enabled(i % 50, i % 3 == 0).unwrap();
+                for method in [Method::Auto, Method::Cut, Method::Refit] {
+                    let params = SoftParams { method, ..Default::default() };
+                    counts[0] += soft.pairs(&a, &b, &params).list.len();
+                    counts[1] += soft.own_pairs(&a, &params).list.len();
+                }
+                counts[2] += usize::from(soft.distance(&a, &b).is_some_and(|d| d.distance > 0.0));
+                let sampling = if i % 2 == 0 { Sampling::Vertices } else { Sampling::Area { spacing: 0.05 } };
+                let found = sampler.find(&floor, &b, &Pose::IDENTITY, sampling, 0.01).unwrap();
+                counts[3] += found.contacts.list.len();
+            }
+        };
+        run(&mut counts);
+        let before = allocations();
+        run(&mut counts);
+        let after = allocations();
+        println!("{} allocations; {counts:?}", after - before);
+        assert_eq!(after, before);
+        assert!(counts[0] > 1000 && counts[2] > 10 && counts[3] > 1000, "{counts:?}");
+    });
 }
