@@ -80,6 +80,7 @@
 //! | [`asset`] | [`Asset`]: `.palp` files | any of mesh, field and points |
 
 pub mod asset;
+pub mod cloud;
 pub mod contact;
 pub mod field;
 pub mod force;
@@ -100,6 +101,7 @@ pub mod voxmap;
 pub mod world;
 
 pub use asset::Asset;
+pub use cloud::Cloud;
 pub use contact::{Contact, Contacts};
 pub use field::Field;
 pub use math::{Pose, Wrench};

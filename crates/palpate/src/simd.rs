@@ -23,6 +23,8 @@ pub(crate) trait Lanes: Copy {
 
     fn splat(v: f32) -> Self;
     fn load(v: &[f32; LANES]) -> Self;
+    /// Whole numbers from 0 to 255.
+    fn from_bytes(v: &[u8; LANES]) -> Self;
     /// Eight points, x y z of each in turn, as one vector for each axis.
     fn load_points(v: &[f32; 3 * LANES]) -> [Self; 3];
     /// Part `part` of eight records of `M` parts with four numbers each, as one vector for each number.
@@ -254,6 +256,10 @@ impl Lanes for Plain {
     #[inline(always)]
     fn load(v: &[f32; LANES]) -> Self {
         Self(*v)
+    }
+    #[inline(always)]
+    fn from_bytes(v: &[u8; LANES]) -> Self {
+        lanes(|i| f32::from(v[i]))
     }
     #[inline(always)]
     fn store(self, out: &mut [f32; LANES]) {

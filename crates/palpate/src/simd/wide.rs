@@ -29,6 +29,8 @@ impl Lanes for Avx2 {
     ops! {
         splat(v: f32) -> Self = Self(_mm256_set1_ps(v));
         load(v: &[f32; LANES]) -> Self = Self(_mm256_loadu_ps(v.as_ptr()));
+        from_bytes(v: &[u8; LANES]) -> Self =
+            Self(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(v.as_ptr().cast()))));
         select(mask: __m256, on: Self, off: Self) -> Self = Self(_mm256_blendv_ps(off.0, on.0, mask));
         bits(mask: __m256) -> u32 = _mm256_movemask_ps(mask) as u32;
         and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
