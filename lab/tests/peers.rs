@@ -132,7 +132,7 @@ fn finds_the_nearest(name: &str, ways: &[(&str, usize)]) {
     let cloud: Vec<DVec3> =
         (0..4900).map(|i| at(0.05 * f64::from(i % 70), 0.05 * f64::from(i / 70))).collect();
     let mut probe = |i: usize| {
-        let off = if i % 10 == 0 { 5.0 } else { random.unit() - 0.5 };
+        let off = if i.is_multiple_of(10) { 5.0 } else { random.unit() - 0.5 };
         at(3.45 * random.unit(), 3.45 * random.unit()) + off * DVec3::Z
     };
     let probes: Vec<DVec3> = (0..200).map(&mut probe).collect();
