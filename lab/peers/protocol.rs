@@ -112,9 +112,11 @@ fn peak_rss() -> u64 {
 pub struct Done {
     pub seconds: Vec<f64>,
     pub count: usize,
-    /// For each pose of `pair`: microseconds and what the query gave.
+    /// For each pose of `pair`: microseconds and what the query gave; for `nearest` those of each probe and the sum of squares.
     pub micros: Vec<f64>,
     pub values: Vec<f64>,
+    /// For `nearest`: mean microseconds of a probe.
+    pub mean_micros: f64,
     /// For each step of `soft`: microseconds that the update took, and a hash of the pairs.
     pub updates: Vec<f64>,
     pub hashes: Vec<f64>,
@@ -183,7 +185,7 @@ pub fn serve(version: &str, mut job: impl FnMut(&Request) -> Result<Done, String
         } else {
             match job(&request) {
                 Ok(done) => json!({"ok": true, "seconds": done.seconds, "count": done.count,
-                    "micros": done.micros, "values": done.values, "updates": done.updates,
+                    "mean_micros": done.mean_micros, "micros": done.micros, "values": done.values, "updates": done.updates,
                     "hashes": done.hashes, "peak_rss_bytes": peak_rss(), "error": null}),
                 Err(error) => json!({"ok": false, "seconds": [], "error": error}),
             }

@@ -1,4 +1,5 @@
-//! The referee for two meshes against other people's exact programs, where they are installed.
+//! The referee for two meshes against other people's exact programs, and their nearest points of a cloud against all of its
+//! points, where they are installed.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 use glam::{DQuat, DVec3};
@@ -113,4 +114,82 @@ fn the_referee_agrees_with_fcl() {
 #[test]
 fn the_referee_agrees_with_coal() {
     agrees("coal");
+}
+
+/// Every distance that the peer gives, in each kind and with each leaf, against the least over all points.
+fn finds_the_nearest(name: &str, ways: &[(&str, usize)]) {
+    let mut peer = match Peer::start(name) {
+        Ok(peer) => peer,
+        Err(missing) => {
+            println!("skipped: {name} is {missing}");
+            return;
+        }
+    };
+    let folder = Folder::new(&format!("cloud-{name}"));
+    // A surface on a grid, with equal coordinates and equally near points, and probes on both sides of it and far away.
+    let mut random = Random::new(3);
+    let at = |x: f64, y: f64| DVec3::new(x, y, x.cos() + y.cos());
+    let cloud: Vec<DVec3> =
+        (0..4900).map(|i| at(0.05 * f64::from(i % 70), 0.05 * f64::from(i / 70))).collect();
+    let mut probe = |i: usize| {
+        let off = if i.is_multiple_of(10) { 5.0 } else { random.unit() - 0.5 };
+        at(3.45 * random.unit(), 3.45 * random.unit()) + off * DVec3::Z
+    };
+    let probes: Vec<DVec3> = (0..200).map(&mut probe).collect();
+    // What the peer reads, rounded to f32, is what all points are asked about.
+    let read = |(points, file): (&[DVec3], &str)| {
+        let file = folder.file(file);
+        models::write_points(points, file.as_ref()).unwrap();
+        models::read_points(file.as_ref()).unwrap()
+    };
+    let [cloud, probes] = [(&cloud[..], "cloud"), (&probes[..], "probes")].map(read);
+    let least = |p: &DVec3| cloud.iter().map(|q| q.distance_squared(*p)).fold(f64::INFINITY, f64::min);
+    let exact: Vec<f64> = probes.iter().map(least).collect();
+    for (kind, leaf) in ways {
+        let request = Request {
+            job: "nearest".into(),
+            cloud: folder.file("cloud"),
+            points: folder.file("probes"),
+            out: folder.file("out"),
+            kind: (*kind).into(),
+            leaf: *leaf,
+            threads: 1,
+            repeat: 2,
+            ..Default::default()
+        };
+        let reply = peer.ask(&request).unwrap();
+        let found = models::read_distances(folder.file("out").as_ref()).unwrap();
+        assert_eq!((reply.count, found.len()), (200, 200), "{name} {kind}");
+        for (d, square) in found.iter().zip(&exact) {
+            assert!((f64::from(*d) - square.sqrt()).abs() < 1e-6, "{name} {kind}: {d} {}", square.sqrt());
+        }
+        let sum: f64 = exact.iter().sum();
+        assert!((reply.values[0] / sum - 1.0).abs() < 1e-6, "{name} {kind}: {:?} {sum}", reply.values);
+        assert!(reply.mean_micros > 0.0 && reply.seconds.len() == 2, "{name} {kind}");
+        assert_eq!(reply.micros.len(), if *kind == "batch" { 0 } else { 200 }, "{name} {kind}");
+    }
+    // What it cannot do is said, and it goes on.
+    let odd = Request { job: "nearest".into(), cloud: folder.file("none"), ..Default::default() };
+    assert!(peer.ask(&odd).is_err() && peer.ask(&Request { kind: "odd".into(), ..odd }).is_err(), "{name}");
+    assert!(peer.ask(&Request { job: "hello".into(), ..Default::default() }).is_ok(), "{name}");
+}
+
+#[test]
+fn nanoflann_finds_the_nearest_point_of_a_cloud() {
+    finds_the_nearest("nanoflann", &[("single", 10), ("single", 32)]);
+}
+
+#[test]
+fn kiddo_finds_the_nearest_point_of_a_cloud() {
+    finds_the_nearest("kiddo", &[("immutable", 0), ("mutable", 0)]);
+}
+
+#[test]
+fn scipy_finds_the_nearest_point_of_a_cloud() {
+    finds_the_nearest("scipy", &[("batch", 0), ("single", 32)]);
+}
+
+#[test]
+fn open3d_finds_the_nearest_point_of_a_cloud() {
+    finds_the_nearest("open3d", &[("batch", 0), ("single", 0)]);
 }

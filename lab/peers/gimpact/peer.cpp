@@ -6,60 +6,14 @@
 #include <BulletCollision/Gimpact/btGImpactShape.h>
 #include <btBulletCollisionCommon.h>
 
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iostream>
+#include "../protocol.hpp"
+
 #include <memory>
 #include <sstream>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// Requests are flat objects written by palpate-lab, so finding `"key":` is enough.
-size_t after(const std::string& line, const std::string& key) {
-    const size_t at = line.find("\"" + key + "\":");
-    return at == std::string::npos ? at : at + key.size() + 3;
-}
-
-std::string text(const std::string& line, const std::string& key) {
-    size_t at = after(line, key);
-    if (at == std::string::npos) return {};
-    at = line.find_first_not_of(" ", at);
-    if (at == std::string::npos || line[at] != '"') return {};
-    std::string out;
-    for (++at; at < line.size() && line[at] != '"'; ++at) {
-        if (line[at] == '\\' && at + 1 < line.size()) ++at;
-        out += line[at];
-    }
-    return out;
-}
-
-double number(const std::string& line, const std::string& key, double otherwise) {
-    const size_t at = after(line, key);
-    if (at == std::string::npos) return otherwise;
-    const char* begin = line.c_str() + at;
-    char* end = nullptr;
-    const double value = std::strtod(begin, &end);
-    return end == begin ? otherwise : value;
-}
-
-// High-water mark of this process's resident memory, from /proc/self/status.
-uint64_t peak_rss() {
-    std::ifstream in("/proc/self/status");
-    for (std::string line; std::getline(in, line);)
-        if (line.rfind("VmHWM:", 0) == 0) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
-    return 0;
-}
+using namespace protocol;
 
 struct Body {
     std::string path;
@@ -72,28 +26,17 @@ struct Body {
 };
 
 std::unique_ptr<Body> load(const std::string& path, double scale) {
-    std::ifstream in(path, std::ios::binary | std::ios::ate);
-    if (!in) throw std::runtime_error("cannot read " + path);
-    std::vector<char> data(static_cast<size_t>(in.tellg()));
-    in.seekg(0);
-    in.read(data.data(), static_cast<std::streamsize>(data.size()));
-    uint32_t counts[2];
-    if (data.size() < sizeof counts) throw std::runtime_error(path + " is too short for a mesh");
-    std::memcpy(counts, data.data(), sizeof counts);
-    const size_t point_bytes = size_t(counts[0]) * 12, triangle_bytes = size_t(counts[1]) * 12;
-    if (data.size() != sizeof counts + point_bytes + triangle_bytes)
-        throw std::runtime_error(path + " has another length than its counts say");
+    Mesh mesh = read_mesh(path);
     auto body = std::make_unique<Body>();
     body->path = path;
     body->scale = scale;
-    body->points.resize(size_t(counts[0]) * 3);
-    body->corners.resize(size_t(counts[1]) * 3);
-    std::memcpy(body->points.data(), data.data() + sizeof counts, point_bytes);
-    std::memcpy(body->corners.data(), data.data() + sizeof counts + point_bytes, triangle_bytes);
+    body->points = std::move(mesh.points);
+    body->corners.assign(mesh.corners.begin(), mesh.corners.end());
     for (float& c : body->points) c = static_cast<float>(c * scale);
     const auto start = Clock::now();
-    body->mesh = std::make_unique<btTriangleIndexVertexArray>(int(counts[1]), body->corners.data(), 3 * int(sizeof(int)),
-                                                              int(counts[0]), body->points.data(), 3 * int(sizeof(float)));
+    body->mesh = std::make_unique<btTriangleIndexVertexArray>(
+        int(body->corners.size() / 3), body->corners.data(), 3 * int(sizeof(int)), int(body->points.size() / 3),
+        body->points.data(), 3 * int(sizeof(float)));
     body->shape = std::make_unique<btGImpactMeshShape>(body->mesh.get());
     body->shape->setMargin(0);
     body->shape->updateBound();
@@ -145,7 +88,7 @@ std::string answer(World& world, const std::string& line) {
     const std::string kind = text(line, "kind");
     if (kind != "contacts") throw std::runtime_error("gimpact has no query of the kind '" + kind + "'");
     const double scale = number(line, "scale", 1.0), limit = number(line, "limit_s", 0.0);
-    const int repeat = std::max(1, static_cast<int>(number(line, "repeat", 1)));
+    const int repeat = repeats(line);
     Body& a = world.body(text(line, "mesh"), scale);
     Body& b = world.body(text(line, "mesh_b"), scale);
 
@@ -153,8 +96,7 @@ std::string answer(World& world, const std::string& line) {
     object_a.setCollisionShape(a.shape.get());
     object_b.setCollisionShape(b.shape.get());
     object_a.setWorldTransform(btTransform::getIdentity());
-    std::string micros, values;
-    size_t count = 0;
+    std::vector<double> micros, values;
     const auto begin = Clock::now();
     for (const auto& pose : read_poses(text(line, "poses"))) {
         const btQuaternion turn{btScalar(pose[3]), btScalar(pose[4]), btScalar(pose[5]), btScalar(pose[6])};
@@ -178,13 +120,12 @@ std::string answer(World& world, const std::string& line) {
             world.dispatcher.freeCollisionAlgorithm(algorithm);
             if (took > 0.02) break;
         }
-        micros += (count ? "," : "") + std::to_string(best * 1e6);
-        values += (count ? "," : "") + std::to_string(points);
-        ++count;
+        micros.push_back(best * 1e6);
+        values.push_back(static_cast<double>(points));
         if (limit > 0.0 && since(begin) > limit) break;
     }
-    return "{\"ok\":true,\"seconds\":[" + std::to_string(a.seconds + b.seconds) + "],\"count\":" + std::to_string(count) +
-           ",\"micros\":[" + micros + "],\"values\":[" + values + "],\"peak_rss_bytes\":" + std::to_string(peak_rss()) +
+    return "{\"ok\":true,\"seconds\":[" + json(a.seconds + b.seconds) + "],\"count\":" + std::to_string(micros.size()) +
+           ",\"micros\":" + json(micros) + ",\"values\":" + json(values) + ",\"peak_rss_bytes\":" + std::to_string(peak_rss()) +
            ",\"error\":null}";
 }
 
@@ -192,16 +133,5 @@ std::string answer(World& world, const std::string& line) {
 
 int main() {
     World world;
-    for (std::string line; std::getline(std::cin, line);) {
-        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-        std::string reply;
-        try {
-            reply = answer(world, line);
-        } catch (const std::exception& e) {
-            std::string what;
-            for (const char* c = e.what(); *c; ++c) what += (*c == '"' || *c == '\\' || *c < ' ') ? '\'' : *c;
-            reply = "{\"ok\":false,\"seconds\":[],\"error\":\"" + what + "\"}";
-        }
-        std::cout << reply << std::endl;
-    }
+    return serve([&](const std::string& line) { return answer(world, line); });
 }

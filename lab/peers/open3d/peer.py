@@ -1,13 +1,15 @@
-"""Open3D as a peer: dense signed distances, surface voxels, signed distance of points.
+"""Open3D as a peer: dense signed distances, surface voxels, signed distance of points, nearest points of a cloud.
 
 Timed: `RaycastingScene.compute_signed_distance` on all nodes or points (the scene is built before), and
-`VoxelGrid.create_from_triangle_mesh` (the legacy mesh is made before).
+`VoxelGrid.create_from_triangle_mesh` (the legacy mesh is made before). For clouds `core.nns` (f32) with all probes in one
+call, and the legacy `KDTreeFlann` (f64) with one call for each; the trees are timed apart.
 """
 
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+import nearest
 import numpy as np
 import open3d
 import protocol
@@ -70,4 +72,39 @@ def voxelize(request):
     return seconds, len(grid.get_voxels())
 
 
-protocol.serve(open3d.__version__, {"build": build, "sample": sample, "voxelize": voxelize})
+def nns(points):
+    tree = open3d.core.nns.NearestNeighborSearch(points)
+    tree.knn_index()
+    return tree
+
+
+def legacy(cloud):
+    return open3d.geometry.PointCloud(open3d.utility.Vector3dVector(cloud.astype(np.float64)))
+
+
+def nearest_points(request):
+    batch = (
+        open3d.core.Tensor,
+        nns,
+        open3d.core.Tensor,
+        lambda tree, probes: tree.knn_search(probes, 1),
+        lambda found: found[1].numpy(),
+    )
+    single = (
+        legacy,
+        open3d.geometry.KDTreeFlann,
+        lambda probe: probe.astype(np.float64),
+        lambda tree, probe: tree.search_knn_vector_3d(probe, 1),
+        lambda found: found[2][0],
+    )
+    # The searches take their number of threads from the process, which other jobs share.
+    threads, before = int(request.get("threads") or 0), open3d.utility.get_max_threads()
+    open3d.utility.set_max_threads(threads or before)
+    try:
+        return nearest.answer(request, {"batch": batch, "single": single})
+    finally:
+        open3d.utility.set_max_threads(before)
+
+
+JOBS = {"build": build, "sample": sample, "voxelize": voxelize, "nearest": nearest_points}
+protocol.serve(open3d.__version__, JOBS)

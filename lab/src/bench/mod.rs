@@ -1,5 +1,6 @@
 //! Whole-scene benchmarks: ours and the peers in one run, interleaved, each row with its result.
 
+pub mod cloud;
 pub mod contact;
 pub mod contact_budget;
 pub mod contact_ours;

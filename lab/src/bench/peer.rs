@@ -8,8 +8,21 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Peers that have a folder, in the order `--setup` installs them.
-pub const NAMES: [&str; 10] =
-    ["openvdb", "mesh_to_sdf", "parry", "mesh2sdf", "fcpw", "open3d", "coal", "fcl", "gimpact", "vhacd"];
+pub const NAMES: [&str; 13] = [
+    "openvdb",
+    "mesh_to_sdf",
+    "parry",
+    "mesh2sdf",
+    "fcpw",
+    "open3d",
+    "coal",
+    "fcl",
+    "gimpact",
+    "vhacd",
+    "nanoflann",
+    "kiddo",
+    "scipy",
+];
 
 /// What is said of a peer that cannot be started.
 pub const MISSING: &str = "not installed: run `palpate bench --setup`";
@@ -22,7 +35,7 @@ const PATIENCE_S: u64 = 600;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// `hello`, `build`, `voxelize`, `sample`, `pair` or `soft`.
+    /// `hello`, `build`, `voxelize`, `sample`, `pair`, `soft`, `hulls` or `nearest`.
     pub job: String,
     /// Raw mesh file; of a pair mesh A.
     pub mesh: String,
@@ -34,7 +47,8 @@ pub struct Request {
     pub steps: String,
     /// Where those of mesh B are.
     pub steps_b: String,
-    /// Query of a pair: `boolean`, `contacts` or `distance`; of soft meshes `fresh` or `kept`.
+    /// Query of a pair: `boolean`, `contacts` or `distance`; of soft meshes `fresh` or `kept`; of clouds `single` or `batch`, and
+    /// for kiddo `immutable` or `mutable`.
     pub kind: String,
     /// What a pair's lengths are multiplied by before the peer sees them; 0 means 1.
     pub scale: f64,
@@ -54,8 +68,12 @@ pub struct Request {
     pub threads: usize,
     /// How often to do the work.
     pub repeat: usize,
-    /// Raw points file.
+    /// Raw points file; of clouds the probes.
     pub points: String,
+    /// Raw points file of a cloud.
+    pub cloud: String,
+    /// Points of a leaf of a cloud's tree; 0 for the peer's own choice.
+    pub leaf: usize,
     /// Where distances go.
     pub out: String,
     /// For our own engine: `auto`, `first` or `second` (column navigation of a voxmap); empty means `auto`.
@@ -74,9 +92,11 @@ pub struct Reply {
     pub count: u64,
     /// High-water mark of the process's resident memory [bytes].
     pub peak_rss_bytes: u64,
-    /// Time of each pose of a pair, the best of its repetitions [µs].
+    /// Mean time of a cloud's probe by the clock on the wall, the best pass over all [µs].
+    pub mean_micros: f64,
+    /// Time of each pose of a pair or of each probe of a cloud, the best of its repetitions [µs].
     pub micros: Vec<f64>,
-    /// What the query gave for each pose of a pair: contacts, or a distance [m].
+    /// What the query gave for each pose of a pair: contacts, or a distance [m]; of clouds one sum of squared distances [m²].
     pub values: Vec<f64>,
     /// Time to move the vertices at each step [µs].
     pub updates: Vec<f64>,
