@@ -83,6 +83,11 @@ pub(crate) trait Lanes: Copy {
     fn int_eq(a: Self::Ints, b: Self::Ints) -> Self::Mask;
     /// Lanes that are negative.
     fn int_negative(a: Self::Ints) -> Self::Mask;
+    fn int_or(a: Self::Ints, b: Self::Ints) -> Self::Ints;
+    /// The smallest lane.
+    fn int_least(a: Self::Ints) -> i32;
+    /// The same bits, taken for integers.
+    fn int_bits(self) -> Self::Ints;
     /// Sets `M` rows of places from row `start` on; an index that is outside, or too near to the end, becomes 0.
     fn set_places<T: Copy, const N: usize, const SPAN: usize, const M: usize>(
         places: &mut Places<'_, T, N, SPAN>,
@@ -127,15 +132,7 @@ impl<'a, T: Copy, const N: usize, const SPAN: usize> Places<'a, T, N, SPAN> {
     /// Asks for the cache line of one place.
     #[inline(always)]
     pub(crate) fn prefetch(&self, row: usize, lane: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let at = self.table.as_ptr().wrapping_add(self.at[row][lane] as usize);
-            // SAFETY: a prefetch touches nothing but caches, for any address; SSE is part of the target.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (row, lane);
+        prefetch(self.table, self.at[row][lane] as usize);
     }
 
     /// The element at one place.
@@ -144,6 +141,19 @@ impl<'a, T: Copy, const N: usize, const SPAN: usize> Places<'a, T, N, SPAN> {
         // SAFETY: `at` is in the table, as `SPAN` is not 0.
         unsafe { *self.table.get_unchecked(self.at[row][lane] as u32 as usize) }
     }
+}
+
+/// Asks for the cache line of an element, if there is one.
+#[inline(always)]
+pub(crate) fn prefetch<T>(table: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch touches nothing but caches, for any address; SSE is part of the target.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (table, at);
 }
 
 /// Columns of numbers that are read eight rows at a time.
@@ -388,6 +398,18 @@ impl Lanes for Plain {
     #[inline(always)]
     fn int_negative(a: Self::Ints) -> Self::Mask {
         core::array::from_fn(|i| a[i] < 0)
+    }
+    #[inline(always)]
+    fn int_or(a: Self::Ints, b: Self::Ints) -> Self::Ints {
+        int_lanes(|i| a[i] | b[i])
+    }
+    #[inline(always)]
+    fn int_least(a: Self::Ints) -> i32 {
+        a.into_iter().fold(i32::MAX, i32::min)
+    }
+    #[inline(always)]
+    fn int_bits(self) -> Self::Ints {
+        int_lanes(|i| self.0[i].to_bits() as i32)
     }
     #[inline(always)]
     fn set_places<T: Copy, const N: usize, const SPAN: usize, const M: usize>(

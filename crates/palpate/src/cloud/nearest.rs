@@ -6,7 +6,7 @@
 //! answer is that of comparing with every point, bit for bit.
 
 use super::Cloud;
-use super::node::{Node, step};
+use super::search::{distances, search};
 use crate::par;
 use crate::simd::{LANES, Lanes, dispatch};
 use glam::DVec3;
@@ -21,12 +21,6 @@ pub struct Nearest {
     /// Where it is, as kept, in the cloud's frame [m].
     pub point: DVec3,
 }
-
-/// Octants that can wait: seven for each division there can be, and the root.
-const STACK: usize = 7 * (super::grid::LARGEST - super::grid::DEEPEST) as usize + 8;
-
-/// Marks places in the list of leaves.
-pub(super) const IS_LEAF: u32 = 1 << 31;
 
 impl Cloud {
     /// The point nearest to `p`, in the cloud's frame [m]; none without points, or when `p` is not finite.
@@ -63,13 +57,6 @@ impl Cloud {
         let point = self.at(slot);
         Nearest { id: self.slots.id(slot), distance: point.distance(p), point }
     }
-
-    /// The slot nearest to a local position, not farther than `limit`; [`super::NOWHERE`] for none.
-    pub(super) fn nearest_slot(&self, local: [f32; 3], limit: f64) -> u32 {
-        let mut best = Best::within(limit);
-        nearest(self, local, &mut best);
-        best.slot
-    }
 }
 
 /// The nearest so far.
@@ -88,119 +75,36 @@ impl Best {
     }
 }
 
-/// An octant that waits: a node or a leaf, where its cube is and what it is told in.
-#[derive(Clone, Copy)]
-pub(super) struct Waiting {
-    pub(super) at: u32,
-    /// No point of it is nearer [m²].
-    pub(super) bound: f32,
-    pub(super) corner: [f32; 3],
-    pub(super) step: f32,
-}
-
-impl Waiting {
-    pub(super) const NONE: Self = Self { at: 0, bound: 0.0, corner: [0.0; 3], step: 0.0 };
-
-    pub(super) fn root(cloud: &Cloud) -> Self {
-        let corner = cloud.grid.local(cloud.grid.corner);
-        Self { corner, step: step(cloud.grid.log, cloud.grid.unit), ..Self::NONE }
-    }
-
-    /// An octant of the node that this is.
-    #[inline(always)]
-    pub(super) fn octant(&self, o: usize) -> Self {
-        let half = 128.0 * self.step;
-        let on = |a: usize| if o >> a & 1 == 1 { half } else { 0.0 };
-        let corner = [self.corner[0] + on(0), self.corner[1] + on(1), self.corner[2] + on(2)];
-        Self { at: 0, bound: 0.0, corner, step: 0.5 * self.step }
-    }
-}
-
-/// For each octant, how far the point is from its box along each axis [m]: negative within.
-#[inline(always)]
-pub(super) fn gaps<L: Lanes>(node: &Node, from: &Waiting, p: &[L; 3]) -> [L; 3] {
-    let (step, one) = (L::splat(from.step), L::splat(1.0));
-    let mut out = [L::splat(0.0); 3];
-    for a in 0..3 {
-        let corner = L::splat(from.corner[a]);
-        let low = L::from_bytes(&node.low[a]).mul(step).add(corner);
-        let high = L::from_bytes(&node.high[a]).add(one).mul(step).add(corner);
-        out[a] = low.sub(p[a]).max(p[a].sub(high));
-    }
-    out
-}
-
-/// Squared distances of eight points from `slot` on [m²].
-#[inline(always)]
-pub(super) fn distances<L: Lanes>(cloud: &Cloud, slot: usize, p: &[L; 3]) -> L {
-    let [x, y, z] = L::load_points(cloud.slots.eight(slot));
-    let (x, y, z) = (x.sub(p[0]), y.sub(p[1]), z.sub(p[2]));
-    x.mul(x).add(y.mul(y)).add(z.mul(z))
-}
-
 dispatch! {
     fn nearest / nearest_plain = kernel(cloud: &Cloud, p: [f32; 3], best: &mut Best)
 }
 
 #[inline(always)]
 fn kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], best: &mut Best) {
-    let p = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-    let mut stack = [Waiting::NONE; STACK];
-    stack[0] = Waiting::root(cloud);
-    let mut top = 1;
-    while top > 0 {
-        top -= 1;
-        let from = stack[top];
-        if from.bound > best.distance_sq {
-            continue;
-        }
-        if from.at & IS_LEAF != 0 {
-            scan::<L>(cloud, from.at & !IS_LEAF, &p, best);
-            continue;
-        }
-        let node = &cloud.nodes[from.at as usize];
-        let [x, y, z] = gaps::<L>(node, &from, &p);
-        let zero = L::splat(0.0);
-        let (x, y, z) = (x.max(zero), y.max(zero), z.max(zero));
-        let bound = x.mul(x).add(y.mul(y)).add(z.mul(z));
-        let mut near = L::bits(L::splat(best.distance_sq).ge(bound)) & u32::from(node.used());
-        let mut bounds = [0.0; LANES];
-        bound.store(&mut bounds);
-        let first = top;
-        while near != 0 {
-            let o = near.trailing_zeros() as usize & 7;
-            near &= near - 1;
-            let mut new = from.octant(o);
-            new.bound = bounds[o];
-            let is_leaf = node.leaf >> o & 1 == 1;
-            new.at = if is_leaf { node.leaf_at(o) as u32 | IS_LEAF } else { node.inner_at(o) as u32 };
-            // Farthest first: the nearest is taken next.
-            let mut to = top;
-            while to > first && stack[(to - 1) % STACK].bound < new.bound {
-                stack[to % STACK] = stack[(to - 1) % STACK];
-                to -= 1;
-            }
-            stack[to % STACK] = new;
-            top += 1;
-        }
-    }
+    let (at, p) = (p, [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])]);
+    let mut limit = best.distance_sq;
+    search::<L>(cloud, at, &mut limit, |leaf, limit| {
+        scan::<L>(cloud, leaf, &p, best);
+        *limit = best.distance_sq;
+    });
 }
 
 /// Compares with the points of a leaf, and perhaps some after it, which are points too.
 #[inline(always)]
-fn scan<L: Lanes>(cloud: &Cloud, leaf: u32, p: &[L; 3], best: &mut Best) {
-    let leaf = &cloud.leaves[leaf as usize];
+fn scan<L: Lanes>(cloud: &Cloud, leaf: usize, p: &[L; 3], best: &mut Best) {
+    let leaf = &cloud.leaves[leaf];
     let (mut at, end) = (leaf.start as usize, leaf.start as usize + usize::from(leaf.len));
     while at < end {
         let d = distances::<L>(cloud, at, p);
-        let mut near = L::bits(L::splat(best.distance_sq).ge(d));
-        if near != 0 {
-            let mut all = [0.0; LANES];
-            d.store(&mut all);
-            while near != 0 {
-                let i = near.trailing_zeros() as usize & 7;
-                near &= near - 1;
-                take(cloud, (at + i) as u32, all[i], best);
+        if L::bits(L::splat(best.distance_sq).ge(d)) != 0 {
+            // Not negative, so their bits are in their order.
+            let bits = d.int_bits();
+            let least = L::int_least(bits);
+            let mut equal = L::bits(L::int_eq(bits, L::ints(least)));
+            while equal != 0 {
+                let slot = at as u32 + equal.trailing_zeros();
+                equal &= equal - 1;
+                take(cloud, slot, f32::from_bits(least as u32), best);
             }
         }
         at += LANES;
@@ -219,6 +123,28 @@ fn take(cloud: &Cloud, slot: u32, distance_sq: f32, best: &mut Best) {
         }
         if id < best.id {
             *best = Best { distance_sq, slot, id };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{kinds, probes};
+    use super::super::{Cloud, CloudParams};
+    use super::*;
+
+    #[test]
+    fn the_scalar_twin_finds_the_same() {
+        for (name, points) in kinds() {
+            let cloud = Cloud::build(&points, &CloudParams::default()).unwrap();
+            for p in probes(&points, 8, 200) {
+                let (mut wide, mut plain) = (Best::within(f64::INFINITY), Best::within(f64::INFINITY));
+                let local = cloud.local(p).unwrap();
+                nearest(&cloud, local, &mut wide);
+                nearest_plain(&cloud, local, &mut plain);
+                let bits = |b: &Best| (b.distance_sq.to_bits(), b.slot);
+                assert_eq!(bits(&wide), bits(&plain), "{name} {p}");
+            }
         }
     }
 }

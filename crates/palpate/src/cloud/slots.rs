@@ -1,6 +1,7 @@
 //! Positions and their ids, leaf by leaf, in one piece of memory.
 
-use crate::simd::LANES;
+use super::node::Leaf;
+use crate::simd::{self, LANES};
 
 /// What is where nothing is: as far as can be, so that it is never near.
 const NOTHING: [f32; 3] = [f32::INFINITY; 3];
@@ -46,6 +47,13 @@ impl Slots {
     pub(super) fn eight(&self, slot: usize) -> &[f32; 3 * LANES] {
         let eight = self.positions[slot..].first_chunk::<LANES>();
         bytemuck::cast_ref(eight.unwrap_or(&[NOTHING; LANES]))
+    }
+
+    /// Asks for the points of a leaf.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, leaf: &Leaf) {
+        simd::prefetch(&self.positions, leaf.start as usize);
+        simd::prefetch(&self.positions, leaf.start as usize + usize::from(leaf.len));
     }
 
     pub(super) fn set(&mut self, slot: u32, position: [f32; 3], id: u32) {

@@ -5,7 +5,7 @@
 
 use super::Cloud;
 use super::grid::{DEEPEST, LARGEST};
-use super::nearest::{Waiting, gaps};
+use super::search::{Cube, gaps};
 use crate::simd::{LANES, Lanes, dispatch};
 use glam::DVec3;
 
@@ -51,16 +51,16 @@ dispatch! {
 
 #[inline(always)]
 fn kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], half: f32, hits: &mut Hits<'_>) {
-    let p = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-    let mut stack = [Waiting::NONE; STACK];
-    stack[0] = Waiting::root(cloud);
+    let (at, p) = (p, [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])]);
+    let mut stack = [(0u32, Cube::root(cloud)); STACK];
+    stack[0] = start(cloud, at, half);
     let mut top = 1;
     let half = L::splat(half);
     while top > 0 {
         top -= 1;
-        let from = stack[top % STACK];
-        let node = &cloud.nodes[from.at as usize];
-        let [x, y, z] = gaps::<L>(node, &from, &p);
+        let (at, cube) = stack[top % STACK];
+        let node = &cloud.nodes[at as usize];
+        let [x, y, z] = gaps::<L>(node, &cube, &p);
         let near = L::bits(half.ge(x.max(y).max(z))) & u32::from(node.used());
         let mut leaves = near & u32::from(node.leaf);
         while leaves != 0 {
@@ -75,11 +75,30 @@ fn kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], half: f32, hits: &mut Hits<'_>) 
         while inner != 0 {
             let o = inner.trailing_zeros() as usize & 7;
             inner &= inner - 1;
-            let mut new = from.octant(o);
-            new.at = node.inner_at(o) as u32;
-            stack[top % STACK] = new;
+            stack[top % STACK] = (node.inner_at(o) as u32, cube.octant(o));
             top += 1;
         }
+    }
+}
+
+/// The smallest node around all that is not farther than `half` along any axis; the root where there is none.
+#[inline(always)]
+fn start(cloud: &Cloud, at: [f32; 3], half: f32) -> (u32, Cube) {
+    let (mut node, mut cube) = (0u32, Cube::root(cloud));
+    loop {
+        let middle = 128.0 * cube.step;
+        let (mut octant, mut whole) = (0, true);
+        for a in 0..3 {
+            let from_middle = at[a] - (cube.corner[a] + middle);
+            octant |= usize::from(from_middle >= 0.0) << a;
+            // Points on the middle belong to the upper half; those of the other half are farther than this.
+            whole &= from_middle.abs() > half;
+        }
+        let n = &cloud.nodes[node as usize];
+        if !whole || n.inner >> octant & 1 == 0 {
+            return (node, cube);
+        }
+        (node, cube) = (n.inner_at(octant) as u32, cube.octant(octant));
     }
 }
 

@@ -44,8 +44,19 @@ impl Lanes for Avx2 {
             _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(off), _mm256_castsi256_ps(on), mask));
         int_eq(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
         int_negative(a: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_srai_epi32::<31>(a));
+        int_or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
+        int_least(a: __m256i) -> i32 = {
+            let a = _mm_min_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256::<1>(a));
+            let a = _mm_min_epi32(a, _mm_shuffle_epi32::<0b01_00_11_10>(a));
+            _mm_cvtsi128_si32(_mm_min_epi32(a, _mm_shuffle_epi32::<0b10_11_00_01>(a)))
+        };
     }
 
+    #[inline(always)]
+    fn int_bits(self) -> __m256i {
+        // SAFETY: see the head of this module.
+        unsafe { _mm256_castps_si256(self.0) }
+    }
     #[inline(always)]
     fn zero_sum() -> Self::Sum {
         // SAFETY: see the head of this module.
