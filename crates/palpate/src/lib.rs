@@ -80,6 +80,7 @@
 //! | [`asset`] | [`Asset`]: `.palp` files | any of mesh, field and points |
 
 pub mod asset;
+pub mod cloud;
 pub mod contact;
 pub mod field;
 pub mod force;

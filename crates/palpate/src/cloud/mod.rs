@@ -1,0 +1,5 @@
+//! Point clouds: surfaces that are known at points only.
+
+pub mod read;
+
+pub use read::{CloudFormat, CloudReadError, RawCloud};
