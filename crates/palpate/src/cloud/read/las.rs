@@ -22,6 +22,7 @@ pub(super) struct Header {
     /// First byte of the points.
     pub(super) points: usize,
     /// Where the records about the file begin, and how many there are.
+    #[cfg_attr(not(feature = "laz"), expect(dead_code, reason = "only what unpacks points looks for them"))]
     pub(super) notes: (usize, u32),
     factor: DVec3,
     offset: DVec3,

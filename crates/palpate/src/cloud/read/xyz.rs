@@ -143,11 +143,8 @@ fn guess(text: &[u8], row: usize, columns: usize, counted: bool) -> Vec<Role> {
     let colour = |first: usize| three(first).all(|c| c.iter().all(|v| (0.0..=65535.0).contains(v)));
     match columns {
         ..=5 => {}
-        7 if counted => {
-            if colour(4) {
-                set(4, 6);
-            }
-        }
+        7 if counted && colour(4) => set(4, 6),
+        7 if counted => {}
         _ if normal(3) => {
             set(3, 3);
             if columns >= 9 && colour(6) {
