@@ -18,6 +18,14 @@ const ALWAYS: u64 = 16 << 20;
 /// Bytes of points unpacked between two looks at whether to stop.
 const STEP: usize = 1 << 20;
 
+/// Bytes before the first chunk, which say where the table of chunks is.
+const CHUNK_TABLE_PLACE: usize = 8;
+
+/// Whether points are stored in layers: each chunk has its x, then its y, and so on.
+fn layered(header: &Header) -> bool {
+    header.format >= 6
+}
+
 pub(super) fn parse(input: &Input<'_>, header: &Header) -> Result<RawCloud, CloudReadError> {
     let data = (input.bytes.len() - header.points) as u64;
     let most = (ALWAYS + MOST_TIMES * data) / header.record as u64;
@@ -87,7 +95,7 @@ fn check_items(input: &Input<'_>, header: &Header, vlr: &[u8]) -> Result<Option<
         _ => &[(Point14, 30, 9), (RGBNIR14, 8, 2), (WavePacket14, 29, 1)],
     };
     let mut expected = base.to_vec();
-    let layered = header.format >= 6;
+    let layered = layered(header);
     let plain: u16 = base.iter().map(|i| i.1).sum();
     // The header's check makes it no less than the format needs.
     let extra = (header.record as u16).saturating_sub(plain);
@@ -127,7 +135,8 @@ fn check_items(input: &Input<'_>, header: &Header, vlr: &[u8]) -> Result<Option<
 fn check_chunk_table(input: &Input<'_>, header: &Header) -> Result<(), CloudReadError> {
     let bytes = input.bytes;
     let table = |at: usize| {
-        let start = usize::try_from(u64_at(bytes, at)?).ok()?;
+        // Negative stands for none, as does a place before the points.
+        let start = usize::try_from(u64_at(bytes, at)?.cast_signed()).ok()?;
         (start > header.points).then_some(start)
     };
     let start = table(header.points).or_else(|| table(bytes.len().saturating_sub(8)));
@@ -144,7 +153,7 @@ fn check_chunk_table(input: &Input<'_>, header: &Header) -> Result<(), CloudRead
 /// Where the last chunk of layers ends that lies in the file whole. Memory is reserved for a layer as long as declared.
 fn end_of_chunks(bytes: &[u8], header: &Header, layers: usize) -> usize {
     // Behind the place of the chunk table.
-    let mut end = header.points + 8;
+    let mut end = header.points + CHUNK_TABLE_PLACE;
     loop {
         // A plain point, the number of points, the lengths of the layers, the layers.
         let lengths = end + header.record + 4;
@@ -162,11 +171,15 @@ fn end_of_chunks(bytes: &[u8], header: &Header, layers: usize) -> usize {
 
 /// Position and colour of all points, as plain records have them.
 fn unpack(input: &Input<'_>, header: &Header, vlr: &[u8], end: usize) -> Result<Vec<u8>, CloudReadError> {
+    let vlr_kind = u16_at(vlr, 0);
     let vlr = LazVlr::from_buffer(vlr).map_err(|e| damaged(input, &e.to_string()))?;
     let source = Limited { bytes: input.bytes, at: header.points as u64, end: input.bytes.len() };
     let mut points = LasZipDecompressor::new(source, vlr).map_err(|e| damaged(input, &e.to_string()))?;
-    // The chunk table, which lies behind the chunks, was read.
-    points.get_mut().end = end;
+    // The chunk table, which lies behind the chunks, was read or could not be, and left the source somewhere. Points begin
+    // behind its place, where there is one.
+    let chunked = layered(header) || vlr_kind != Some(1);
+    let place = if chunked { CHUNK_TABLE_PLACE } else { 0 };
+    *points.get_mut() = Limited { bytes: input.bytes, at: (header.points + place) as u64, end };
     input.progress.stage("unpack", header.count);
     let step = (STEP / header.record).max(1) as u64;
     let mut block = vec![0; header.count.min(step) as usize * header.record];

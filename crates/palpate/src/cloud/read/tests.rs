@@ -370,6 +370,31 @@ fn huge_counts_are_refused_at_once() {
     }
 }
 
+#[cfg(feature = "laz")]
+#[test]
+fn laz_without_its_table_of_chunks_is_read_all_the_same() {
+    let cloud = sample(200);
+    for format in [0, 6] {
+        let whole = las(&cloud, (1, 4), format, true);
+        let mut bytes = whole.clone();
+        let points = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
+        let beyond = bytes.len() as u64 + 100;
+        assert_ne!(bytes[points..points + 8], beyond.to_le_bytes());
+        bytes[points..points + 8].copy_from_slice(&beyond.to_le_bytes());
+        assert_eq!(read(&bytes, CloudFormat::Las), read(&whole, CloudFormat::Las), "{format}");
+        // A table of more chunks than there are bytes is refused: memory would be taken for them.
+        let table = u64::from_le_bytes(whole[points..points + 8].try_into().unwrap()) as usize;
+        let mut bytes = whole.clone();
+        bytes[table + 4..table + 8].copy_from_slice(&u32::MAX.to_le_bytes());
+        fails(&bytes, CloudFormat::Las, &["4294967295 chunks", "damaged"]);
+        let mut bytes = whole;
+        bytes[points..points + 8].copy_from_slice(&(-1i64).to_le_bytes());
+        bytes.extend((table as u64).to_le_bytes());
+        bytes[table + 4..table + 8].copy_from_slice(&u32::MAX.to_le_bytes());
+        fails(&bytes, CloudFormat::Las, &["4294967295 chunks", "damaged"]);
+    }
+}
+
 /// One small file of each kind.
 fn small_files() -> Vec<(CloudFormat, Vec<u8>)> {
     use CloudFormat::{Las, Obj, Pcd, Ply, Xyz};

@@ -57,7 +57,7 @@ fn plan(text: &[u8]) -> Result<Plan, CloudReadError> {
             return Err(CloudReadError::NoPoints { file: None, format: CloudFormat::Xyz, skipped: 0 });
         };
         let row = words(&text[start..line_end(text, start)], MOST_COLUMNS);
-        let lone = row.len() == 1 && row[0].iter().all(u8::is_ascii_digit);
+        let lone = matches!(row[..], [word] if !word.is_empty() && word.iter().all(u8::is_ascii_digit));
         if counted || !lone {
             break (start, row);
         }
