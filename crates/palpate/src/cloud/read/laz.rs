@@ -231,7 +231,8 @@ impl Seek for Limited<'_> {
             SeekFrom::End(by) => (self.bytes.len() as u64).checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };
-        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        // Nothing is behind the end; whoever is told so stays where it was and can go on without.
+        self.at = at.filter(|&at| at <= self.bytes.len() as u64).ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.at)
     }
 }
