@@ -26,6 +26,7 @@ mod gather;
 mod grid;
 mod nearest;
 mod node;
+pub mod read;
 mod search;
 mod slots;
 mod spacing;
@@ -37,6 +38,7 @@ mod edit_tests;
 mod tests;
 
 pub use nearest::Nearest;
+pub use read::{CloudFormat, CloudReadError, RawCloud};
 
 use crate::math::Aabb;
 use glam::DVec3;
