@@ -30,13 +30,21 @@ mod node;
 mod proxy;
 mod scene;
 mod six_point;
+mod slide;
 mod slots;
 mod spacing;
 mod surface;
+mod sweep;
 mod touch;
 
 #[cfg(test)]
 mod edit_tests;
+#[cfg(test)]
+mod proxy_tests;
+#[cfg(test)]
+mod six_tests;
+#[cfg(test)]
+mod surface_tests;
 #[cfg(test)]
 mod tests;
 
