@@ -203,7 +203,7 @@ impl Proxy {
             self.contact = Some(hit);
             self.leave(c.model, c.rest.x, Some(c.rest.normal));
         }
-        let mut lagging = false;
+        let mut lagging = true;
         for _ in 0..PASSES {
             let Some(contact) = self.contact else {
                 let (part, hit) = self.travel(scene, device, None, params, &mut left);

@@ -32,6 +32,10 @@ const SLAB: (f64, f64) = (1.0 / 3.0, 2.0 / 3.0);
 /// The cosine of the angle between a point's normal and the side, where it begins to count, and where it counts whole [1].
 const SIDE: (f64, f64) = (-0.2, 0.3);
 
+/// Least share of the weights of all points around that those of this sheet must have. Far from a sheet only the rim of what is around is
+/// in the slab: a few points, whose plane may be any [1].
+const SHARE: f64 = 0.2;
+
 /// Second eigenvalue over the largest, below which points lie on a line [1].
 const LINE: f64 = 1e-4;
 
@@ -88,8 +92,8 @@ impl<'a> Surface<'a> {
     /// The plane at `x` [m] on the side of `toward`, a direction of any length: the normal that the surface had a little before, or any
     /// from points to where the place is. 0: the side is chosen, and points in front and behind take part.
     ///
-    /// None without three points off a line, and for an `x` that is not finite. Continuous in `x` and `toward` else, where the
-    /// confidence is above 0. Cost: about 1 µs for 30 points; no allocation once `scratch` is large enough.
+    /// None without three points off a line, where most points around are of other sheets or farther than half the radius, and for an
+    /// `x` that is not finite. Continuous in `x` and `toward` else, where the confidence is above 0. Cost: about 1 µs for 30 points; no allocation once `scratch` is large enough.
     pub fn at(&self, x: DVec3, toward: DVec3, scratch: &mut Scratch) -> Option<Fit> {
         let local = self.cloud.local(x)?;
         let toward = toward.normalize_or_zero();
@@ -100,7 +104,9 @@ impl<'a> Surface<'a> {
         let mut sums = Sums::default();
         for &(_, slot) in &scratch.found {
             let r = self.cloud.at(slot) - x;
-            let mut w = self.weight(r, toward);
+            let around = self.around(r);
+            let mut w = around * self.slab(r, toward);
+            sums.around += around;
             let normal = self.normal(slot);
             if let Some(n) = normal {
                 // A place without a side takes points of both.
@@ -114,10 +120,15 @@ impl<'a> Surface<'a> {
     }
 
     /// The weight of a point at `r` from the place: smooth, 0 from the radius on.
-    fn weight(&self, r: DVec3, toward: DVec3) -> f64 {
+    fn around(&self, r: DVec3) -> f64 {
         let s = 1.0 - r.length_squared() / (self.radius * self.radius);
         // NaN, of a radius of 0, is not positive.
-        if s > 0.0 { s.powi(4) * (1.0 - rise(r.dot(toward).abs() / self.radius, SLAB)) } else { 0.0 }
+        if s > 0.0 { s.powi(4) } else { 0.0 }
+    }
+
+    /// How much a point counts for how far in front or behind it is.
+    fn slab(&self, r: DVec3, toward: DVec3) -> f64 {
+        1.0 - rise(r.dot(toward).abs() / self.radius, SLAB)
     }
 
     fn normal(&self, slot: u32) -> Option<DVec3> {
@@ -131,7 +142,8 @@ impl<'a> Surface<'a> {
             return 1.0;
         }
         let of = |&(_, slot): &Found| {
-            self.normal(slot).map_or(0.0, |n| self.weight(self.cloud.at(slot) - x, toward) * n.dot(toward))
+            let r = self.cloud.at(slot) - x;
+            self.normal(slot).map_or(0.0, |n| self.around(r) * self.slab(r, toward) * n.dot(toward))
         };
         scratch.found.iter().map(of).sum()
     }
@@ -169,6 +181,8 @@ fn rise(v: f64, (from, to): (f64, f64)) -> f64 {
 /// Weighted sums over points, relative to the place.
 #[derive(Default)]
 struct Sums {
+    /// Of all points within the radius.
+    around: f64,
     weight: f64,
     first: DVec3,
     /// xx, yy, zz and yz, xz, xy.
@@ -188,7 +202,7 @@ impl Sums {
     }
 
     fn fit(&self, x: DVec3, toward: DVec3, radius: f64) -> Option<Fit> {
-        if self.points < 3 {
+        if self.points < 3 || self.weight < SHARE * self.around {
             return None;
         }
         let m = self.first / self.weight;
