@@ -36,6 +36,10 @@ const SIDE: (f64, f64) = (-0.2, 0.3);
 /// in the slab: a few points, whose plane may be any [1].
 const SHARE: f64 = 0.2;
 
+/// Where the mean is farther to the side, over the radius, a surface may have ended: a quarter of the radius beyond the last points of a
+/// straight border [1].
+const BORDER: f64 = 0.4;
+
 /// Second eigenvalue over the largest, below which points lie on a line [1].
 const LINE: f64 = 1e-4;
 
@@ -58,6 +62,8 @@ pub struct Fit {
     pub confidence: f64,
     /// How far the mean lies to the side of the place, along the plane, over the radius [1]: 0 amid points, 0.23 on a straight border.
     pub off_centre: f64,
+    /// The place is beyond the border of an open scan: the mean is more than 0.4 radii to the side, and no point is on the other side.
+    pub ended: bool,
     /// Points that took part.
     pub points: usize,
 }
@@ -116,7 +122,14 @@ impl<'a> Surface<'a> {
                 sums.add(w, r, normal.map_or(DVec3::ZERO, |n| side * n));
             }
         }
-        sums.fit(x, toward, self.radius)
+        let mut fit = sums.fit(x, toward, self.radius)?;
+        if fit.off_centre > BORDER {
+            // In a gap amid scattered points there are others opposite to the mean; beyond a border there are none.
+            let away = x - fit.mean;
+            let away = away - away.dot(fit.normal) * fit.normal;
+            fit.ended = scratch.found.iter().all(|f| (self.cloud.at(f.1) - x).dot(away) <= 0.0);
+        }
+        Some(fit)
     }
 
     /// The weight of a point at `r` from the place: smooth, 0 from the radius on.
@@ -224,7 +237,7 @@ impl Sums {
         let off_centre = (m + value * normal).length() / radius;
         let least = values[0].max(0.0);
         let confidence = (values[1] - least) / (values[1] + least);
-        Some(Fit { value, normal, mean: x + m, confidence, off_centre, points: self.points })
+        Some(Fit { value, normal, mean: x + m, confidence, off_centre, ended: false, points: self.points })
     }
 }
 

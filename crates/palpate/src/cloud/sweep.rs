@@ -11,10 +11,6 @@ use glam::DVec3;
 /// Steps near points, over the radius: longer, and a sheet leaves the slab of points that count before it is seen to be crossed [1].
 pub(super) const STEP: f64 = 1.0 / 6.0;
 
-/// Where the mean is farther to the side, over the radius, the surface has ended: on a straight border that is about a fifth of the
-/// radius beyond its last points [1].
-const BORDER: f64 = 0.4;
-
 /// Less confidence is no surface: the middle of a gap between two walls, where planes of either fit as badly [1].
 const LEAST_CONFIDENCE: f64 = 0.15;
 
@@ -45,7 +41,7 @@ pub(super) struct Swept {
 
 /// Whether a plane is that of a surface, not of a border or of scattered points.
 pub(super) fn is_surface(fit: &Fit) -> bool {
-    fit.off_centre <= BORDER && fit.confidence >= LEAST_CONFIDENCE
+    !fit.ended && fit.confidence >= LEAST_CONFIDENCE
 }
 
 /// Follows `way` to the first crossing. Takes from `left` one for each place it looks at and stops at none left; each takes a nearest
