@@ -72,11 +72,12 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
             }
             side = fit.filter(|f| f.value > 0.0).map(|f| f.normal);
         }
-        // Points in front of the place are of another sheet: its side counts now.
-        let other = side.is_some_and(|n| (nearest.point - x).dot(n) > step);
-        if side.is_none() || other {
-            let fit = surface.at(x, x - nearest.point, scratch);
-            side = fit.map(|f| if f.value < 0.0 { -f.normal } else { f.normal });
+        // Points in front of the place may be of another sheet, whose side counts from now on. On a sharp edge, which planes round off,
+        // they are of the same: its plane is at the place.
+        let ahead = side.is_some_and(|n| (nearest.point - x).dot(n) > step);
+        if side.is_none() || ahead {
+            let fit = surface.at(x, x - nearest.point, scratch).filter(|f| !ahead || f.value.abs() > step);
+            side = fit.map(|f| if f.value < 0.0 { -f.normal } else { f.normal }).or(side);
         }
         if t >= 1.0 {
             return clear(side);
