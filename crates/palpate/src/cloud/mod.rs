@@ -22,23 +22,41 @@
 
 mod build;
 mod edit;
+mod force;
 mod gather;
 mod grid;
 mod nearest;
 mod node;
+mod proxy;
 pub mod read;
+mod scene;
 mod search;
+mod six_point;
+mod slide;
 mod slots;
 mod spacing;
+mod surface;
+mod sweep;
 mod touch;
 
 #[cfg(test)]
 mod edit_tests;
 #[cfg(test)]
+mod proxy_tests;
+#[cfg(test)]
+mod six_tests;
+#[cfg(test)]
+mod surface_tests;
+#[cfg(test)]
 mod tests;
 
+pub use force::{PointForce, PointForceParams};
 pub use nearest::Nearest;
+pub use proxy::{Proxy, ProxyParams, Touch};
 pub use read::{CloudFormat, CloudReadError, RawCloud};
+pub use scene::{Mode, Model, ModelId, Scene, SceneNearest, TouchParams};
+pub use six_point::{SixPoint, Work};
+pub use surface::{Fit, Scratch, Surface};
 
 use crate::math::Aabb;
 use glam::DVec3;
@@ -135,6 +153,16 @@ pub enum CloudError {
     NoSuchPoint {
         /// The number given.
         id: u32,
+    },
+    /// A parameter of touch or force is out of range.
+    #[error("{name} is {value}; it must be {range}")]
+    BadParameter {
+        /// Which one.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        range: &'static str,
     },
     /// The work was stopped.
     #[error("cancelled")]
