@@ -1,7 +1,7 @@
 //! How the force changes while a probe goes on by 10 µm: the paper's nearest-point force, in both modes, and the proxy's.
 
 use super::Lab;
-use super::scene::{BOX, SIDE, crisscross, waves};
+use super::scene::{BOX, CRISSCROSS, SIDE, crisscross, waves};
 use crate::bench::engines::{Found, line, row};
 use crate::bench::svg::{self, Labels, Picture};
 use anyhow::Result;
@@ -23,7 +23,11 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let separation = if lab.options.quick { 0.01 } else { BOX };
     let side = (SIDE / separation).round() as usize + 1;
     let points = waves(side, separation);
-    let path = steps(&crisscross()[..if lab.options.quick { 10 } else { 400 }]);
+    // From above: that side is the outside.
+    let mut path = crisscross();
+    path.truncate(if lab.options.quick { 10 } else { CRISSCROSS });
+    path.insert(0, path[0].with_z(3.0));
+    let path = steps(&path);
     let scene = |mode, leaf| -> Result<Scene> {
         let cloud = Cloud::build(&points, &CloudParams { leaf, ..Default::default() })?;
         let boxes = TouchParams { mode, box_edge: Some(separation), six_point_distance: Some(separation) };
