@@ -49,12 +49,16 @@ pub(super) fn is_surface(fit: &Fit) -> bool {
 }
 
 /// Follows `way` to the first crossing. Takes from `left` one for each place it looks at and stops at none left; each takes a nearest
-/// point and at most two fits, and the crossing [`HALVINGS`] fits more.
+/// point and at most four fits, and the crossing [`HALVINGS`] fits more.
 pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch: &mut Scratch) -> Swept {
     let (radius, length) = (surface.radius(), way.from.distance(way.to));
     let clear = |side| Swept { t: 1.0, side, hit: false };
     if length == 0.0 {
         return clear(way.side);
+    }
+    // Less than two positions have no spacing, and no surface.
+    if radius <= 0.0 {
+        return clear(None);
     }
     let step = STEP * radius;
     let (mut side, mut last, mut t) = (way.side, 0.0, 0.0);
