@@ -444,3 +444,26 @@ fn the_same_steps_give_the_same_bits() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn clouds_of_every_kind_are_touched_without_trouble() {
+    let params =
+        ProxyParams { static_friction: 0.3, kinetic_friction: 0.2, damping: 1.0, ..ProxyParams::new(K) };
+    for (name, points) in super::tests::kinds() {
+        let (all, _) = scene(&points);
+        let mut proxy = Proxy::new();
+        let mut touched = 0;
+        for p in super::tests::probes(&points, 7, 150) {
+            let touch = proxy.step(&all, p, DVec3::ONE, &params);
+            assert!(
+                touch.force.is_finite() && touch.proxy.is_finite() && !touch.non_finite,
+                "{name} {touch:?}"
+            );
+            touched += usize::from(touch.touching);
+        }
+        // Surfaces are met; what has none is not.
+        let (surface, none) = (["sheet", "ball", "geo"], ["line", "one"]);
+        assert!(touched > 20 || !surface.contains(&name), "{name} {touched}");
+        assert!(touched == 0 || !none.contains(&name), "{name} {touched}");
+    }
+}
