@@ -1,4 +1,5 @@
 use super::surface_tests::sphere;
+use super::tests::{kinds, probes};
 use super::*;
 use crate::field::source::random::Random;
 use crate::force::Twist;
@@ -449,11 +450,11 @@ fn the_same_steps_give_the_same_bits() {
 fn clouds_of_every_kind_are_touched_without_trouble() {
     let params =
         ProxyParams { static_friction: 0.3, kinetic_friction: 0.2, damping: 1.0, ..ProxyParams::new(K) };
-    for (name, points) in super::tests::kinds() {
+    for (name, points) in kinds() {
         let (all, _) = scene(&points);
         let mut proxy = Proxy::new();
         let mut touched = 0;
-        for p in super::tests::probes(&points, 7, 150) {
+        for p in probes(&points, 7, 150) {
             let touch = proxy.step(&all, p, DVec3::ONE, &params);
             assert!(
                 touch.force.is_finite() && touch.proxy.is_finite() && !touch.non_finite,
