@@ -1,4 +1,5 @@
 use super::surface_tests::sphere;
+use super::tests::{kinds, probes};
 use super::*;
 use crate::field::source::random::Random;
 use crate::force::Twist;
@@ -99,38 +100,43 @@ fn a_sphere_pushes_outward() {
 
 #[test]
 fn force_is_continuous_over_the_papers_surface() {
-    let (scene, _) = scene(&waves());
-    let params = ProxyParams::new(K);
-    let nearest = PointForceParams::new(K);
-    for (seed, depth) in [(1, 1e-3), (2, 5e-3)] {
+    // As its points are, and with noise of a tenth of their spacing.
+    for (seed, noise) in [(1, 0.0), (2, 2.5e-4)] {
         let mut r = Random(seed);
-        let mut proxy = Proxy::new();
-        let start = DVec3::new(0.1, 0.1, 0.0);
-        let along = DVec3::new(1.0, r.range(0.2, 0.5), 0.0).normalize();
-        let place = |s: f64, d: f64| {
-            let p = start + along * s;
-            p.with_z(p.x.cos() + p.y.cos() - d)
-        };
-        press(&mut proxy, &scene, place(0.0, -5e-3), place(0.0, depth), &params);
-        let mut last: Option<DVec3> = None;
-        let (mut worst, mut jump, mut last_near) = (0f64, 0f64, None::<DVec3>);
-        for i in 0..20_000 {
-            let s = 1e-5 * f64::from(i);
-            let touch = proxy.step(&scene, place(s, depth), DVec3::ZERO, &params);
-            assert!(touch.touching && !touch.lagging, "{i} {touch:?}");
-            worst = last.map_or(0.0, |l| worst.max((touch.force - l).length()));
-            last = Some(touch.force);
-            // The nearest point's, within its boxes.
-            let near = scene.point_force(place(s, 1e-3), DVec3::ZERO, &nearest);
-            if let (true, Some(l)) = (near.touching, last_near) {
-                jump = jump.max((near.force - l).length());
+        let points: Vec<_> = waves().iter().map(|p| *p + noise * r.point(1.0)).collect();
+        let (scene, _) = scene(&points);
+        let (params, nearest) = (ProxyParams::new(K), PointForceParams::new(K));
+        for mean in [1e-3, 5e-3] {
+            let along = DVec3::new(1.0, r.range(0.2, 0.5), 0.0).normalize();
+            // Steps of 10 µm along the surface, and up and down.
+            let place = |i: i32, depth: f64| {
+                let p = DVec3::new(0.1, 0.1, 0.0) + along * 1e-5 * f64::from(i);
+                p.with_z(p.x.cos() + p.y.cos() - depth)
+            };
+            let depth = |i: i32| mean * (1.0 + 0.4 * (6e-3 * f64::from(i)).sin());
+            let mut proxy = Proxy::new();
+            press(&mut proxy, &scene, place(0, -5e-3), place(0, depth(0)), &params);
+            let (mut last, mut last_near) = (None::<(DVec3, DVec3)>, None::<DVec3>);
+            let (mut worst, mut jump) = (0f64, 0f64);
+            for i in 0..20_000 {
+                let device = place(i, depth(i));
+                let touch = proxy.step(&scene, device, DVec3::ZERO, &params);
+                assert!(touch.touching && !touch.lagging, "{i} {touch:?}");
+                if let Some((before, force)) = last {
+                    worst = worst.max((touch.force - force).length() / (K * device.distance(before)));
+                }
+                last = Some((device, touch.force));
+                // The nearest point's, within its boxes.
+                let near = scene.point_force(place(i, 1e-3), DVec3::ZERO, &nearest);
+                if let (true, Some(l)) = (near.touching, last_near) {
+                    jump = jump.max((near.force - l).length() / (K * 1e-5));
+                }
+                last_near = near.touching.then_some(near.force);
             }
-            last_near = near.touching.then_some(near.force);
+            println!("noise {noise} depth {mean}: proxy {worst}, nearest point {jump} of stiffness × step");
+            assert!(worst < 3.0, "{worst}");
+            assert!(jump > 20.0 * worst, "{jump} {worst}");
         }
-        let (worst, jump) = (worst / (K * 1e-5), jump / (K * 1e-5));
-        println!("depth {depth}: proxy {worst}, nearest point {jump} of k × 10 µm");
-        assert!(worst < 3.0, "{worst}");
-        assert!(jump > 20.0 * worst, "{jump} {worst}");
     }
 }
 
@@ -276,7 +282,8 @@ fn borders_edits_removals_and_bad_numbers_are_defined() {
     assert!(!gone.touching && gone.force == DVec3::ZERO && gone.proxy == DVec3::Z * 2e-3);
     all.add(cloud(&[]), Pose::IDENTITY);
     all.add(cloud(&[DVec3::ZERO]), Pose::IDENTITY);
-    assert!(!proxy.step(&all, DVec3::Z * -2e-3, DVec3::ZERO, &params).touching);
+    let through = proxy.step(&all, DVec3::Z * -2e-3, DVec3::ZERO, &params);
+    assert!(!through.touching && !through.lagging, "{through:?}");
 
     // Limits.
     let (all, _) = scene(&sheet(10));
@@ -389,7 +396,7 @@ fn a_proxy_stays_on_its_side_of_closed_shapes() {
                 let mut device = if outside { DVec3::X * 0.05 } else { DVec3::ZERO };
                 proxy.step(&all, device, DVec3::ZERO, &params);
                 let (mut touched, mut free, mut least, mut most) = (0, 0, f64::INFINITY, 0f64);
-                for i in 0..3000 {
+                for i in 0..1000 {
                     let leap = 10f64.powf(r.range(-6.0, if i % 50 == 0 { -0.5 } else { -1.5 }));
                     device += leap * r.direction();
                     // Back now and then, so that most of the time there is something to touch.
@@ -406,7 +413,7 @@ fn a_proxy_stays_on_its_side_of_closed_shapes() {
                 let kept = if outside { least > 1.0 - give } else { most < 1.0 + give };
                 println!("{name} {normals} {seed} {outside}: {touched} {free} {least} {most}");
                 assert!(kept, "{name} {normals} {seed} {outside}: {least} {most}");
-                assert!(touched > 500 && free > 300, "{name} {touched} {free}");
+                assert!(touched > 300 && free > 80, "{name} {touched} {free}");
             }
         }
     }
@@ -437,4 +444,27 @@ fn the_same_steps_give_the_same_bits() {
         all_touches
     };
     assert_eq!(run(), run());
+}
+
+#[test]
+fn clouds_of_every_kind_are_touched_without_trouble() {
+    let params =
+        ProxyParams { static_friction: 0.3, kinetic_friction: 0.2, damping: 1.0, ..ProxyParams::new(K) };
+    for (name, points) in kinds() {
+        let (all, _) = scene(&points);
+        let mut proxy = Proxy::new();
+        let mut touched = 0;
+        for p in probes(&points, 7, 150) {
+            let touch = proxy.step(&all, p, DVec3::ONE, &params);
+            assert!(
+                touch.force.is_finite() && touch.proxy.is_finite() && !touch.non_finite,
+                "{name} {touch:?}"
+            );
+            touched += usize::from(touch.touching);
+        }
+        // Surfaces are met; what has none is not.
+        let (surface, none) = (["sheet", "ball", "geo"], ["line", "one"]);
+        assert!(touched > 20 || !surface.contains(&name), "{name} {touched}");
+        assert!(touched == 0 || !none.contains(&name), "{name} {touched}");
+    }
 }

@@ -14,6 +14,10 @@ pub(super) const STEP: f64 = 1.0 / 6.0;
 /// Less confidence is no surface: the middle of a gap between two walls, where planes of either fit as badly [1].
 const LEAST_CONFIDENCE: f64 = 0.15;
 
+/// Least cosine of the angle a normal may turn by from one place to the next: beyond, the points in the slab of the one are of another face
+/// of a corner [1].
+const TURN: f64 = 0.3;
+
 /// Most places looked at to find a crossing between two steps.
 const HALVINGS: usize = 24;
 
@@ -45,12 +49,16 @@ pub(super) fn is_surface(fit: &Fit) -> bool {
 }
 
 /// Follows `way` to the first crossing. Takes from `left` one for each place it looks at and stops at none left; each takes a nearest
-/// point and at most two fits, and the crossing [`HALVINGS`] fits more.
+/// point and at most four fits, and the crossing [`HALVINGS`] fits more.
 pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch: &mut Scratch) -> Swept {
     let (radius, length) = (surface.radius(), way.from.distance(way.to));
     let clear = |side| Swept { t: 1.0, side, hit: false };
     if length == 0.0 {
         return clear(way.side);
+    }
+    // Less than two positions have no spacing, and no surface.
+    if radius <= 0.0 {
+        return clear(None);
     }
     let step = STEP * radius;
     let (mut side, mut last, mut t) = (way.side, 0.0, 0.0);
@@ -64,7 +72,7 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
             return clear(None);
         };
         if let Some(n) = side.filter(|_| t > 0.0) {
-            let fit = surface.at(x, n, scratch);
+            let fit = same_side(surface, x, n, scratch);
             if fit.is_some_and(|f| f.value <= 0.0)
                 && let Some(hit) = crossing(surface, way, (last, t), n, scratch)
             {
@@ -76,8 +84,8 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
         // they are of the same: its plane is at the place.
         let ahead = side.is_some_and(|n| (nearest.point - x).dot(n) > step);
         if side.is_none() || ahead {
-            let fit = surface.at(x, x - nearest.point, scratch).filter(|f| !ahead || f.value.abs() > step);
-            side = fit.map(|f| if f.value < 0.0 { -f.normal } else { f.normal }).or(side);
+            let fit = any_side(surface, x, nearest.point, scratch).filter(|f| !ahead || f.value.abs() > step);
+            side = fit.map(|f| f.normal).or(side);
         }
         if t >= 1.0 {
             return clear(side);
@@ -85,6 +93,23 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
         last = t;
         t = (t + (nearest.distance - radius).max(step) / length).min(1.0);
     }
+}
+
+/// The plane at `x` as seen with the normal it had a little before; none where it has turned too far to be the same.
+fn same_side(surface: &Surface<'_>, x: DVec3, n: DVec3, scratch: &mut Scratch) -> Option<Fit> {
+    surface.at(x, n, scratch).filter(|f| f.normal.dot(n) >= TURN)
+}
+
+/// The plane at `x` with `x` in front of it.
+fn any_side(surface: &Surface<'_>, x: DVec3, nearest: DVec3, scratch: &mut Scratch) -> Option<Fit> {
+    let front = |f: Fit| if f.value < 0.0 { Fit { value: -f.value, normal: -f.normal, ..f } } else { f };
+    let toward = (x - nearest).normalize_or_zero();
+    let near = same_side(surface, x, toward, scratch);
+    // Close to the surface the nearest point is to the side, not below: then the points all around tell the normal.
+    near.map(front).or_else(|| {
+        let around = front(surface.at(x, DVec3::ZERO, scratch)?);
+        same_side(surface, x, around.normal, scratch).map(front)
+    })
 }
 
 /// The place between two parts of a way where the surface, seen with the normal `n`, is crossed: by false position, which keeps both
@@ -96,7 +121,7 @@ fn crossing(
     n: DVec3,
     scratch: &mut Scratch,
 ) -> Option<Swept> {
-    let mut fit = |t: f64| surface.at(way.from.lerp(way.to, t), n, scratch);
+    let mut fit = |t: f64| same_side(surface, way.from.lerp(way.to, t), n, scratch);
     let near = ON * surface.radius();
     let mut first = fit(a)?;
     // A way may begin on the surface, and by rounding behind it.
