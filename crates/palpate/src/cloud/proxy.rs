@@ -1,6 +1,6 @@
 //! A god-object: the place on the surface of points where the device would be if it could not go in.
 //!
-//! Based on: Zilles and Salisbury, 1995, and Ruspini, Kolarov and Khatib, 1997, which elfar07 names as what its force adapts.
+//! Based on: zilles95 and ruspini97, which elfar07 names as what its force adapts.
 //! Differs: it has a memory, which the paper's force has not. The surface is that of [`super::Surface`]; the side the proxy came from is
 //! the outside, so points need no normals; it is kept in the frame of the model it is on, which carries it when it moves.
 

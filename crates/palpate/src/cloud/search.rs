@@ -76,6 +76,7 @@ impl Cube {
 
     /// Whether no point outside the cube can be as near to `p` as the root of `limit_sq` [m²].
     #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
     fn holds_ball(&self, p: [f32; 3], limit_sq: f32) -> bool {
         let edge = 256.0 * self.step;
         let mut least = f32::INFINITY;
@@ -89,7 +90,6 @@ impl Cube {
 
 /// For each octant, how far the point is from its box along each axis [m]: negative within.
 #[inline(always)]
-#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 pub(super) fn gaps<L: Lanes>(node: &Node, cube: &Cube, p: &[L; 3]) -> [L; 3] {
     let (step, one) = (L::splat(cube.step), L::splat(1.0));
     let mut out = [L::splat(0.0); 3];

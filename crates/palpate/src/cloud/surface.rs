@@ -1,6 +1,6 @@
 //! The surface that points lie on, near a place: a plane fitted to those around it.
 //!
-//! Based on: Adamson and Alexa, Approximating and intersecting surfaces from points, 2003: the surface is where
+//! Based on: adamson03: the surface is where
 //! f(x) = n(x)·(x − a(x)) is 0, with the weighted mean a of the points around x and the normal n of the plane that fits them best.
 //! Differs: points far in front of or behind x, seen along the normal it had before, count less and then not at all, so that the other
 //! side of a wall and the other wall of a gap do not take part; given normals do the same for walls as thin as the spacing.

@@ -1,6 +1,6 @@
 //! Where a way first crosses the surface of points.
 //!
-//! Based on: Hart, Sphere tracing, 1996: steps as long as nothing can be in them.
+//! Based on: hart96, sphere tracing: steps as long as nothing can be in them.
 //! Differs: no point is within the radius of a step, so there is no surface; nearer than that steps are a sixth of the radius (half a
 //! spacing on a grid), and the side of the surface is kept from one to the next: a sheet of single points is crossed when the place is
 //! behind the plane it was in front of.

@@ -80,6 +80,7 @@ fn kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], half: f32, hits: &mut Hits<'_>) 
 
 /// The smallest node around all that is not farther than `half` along any axis; the root where there is none.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 fn start(cloud: &Cloud, at: [f32; 3], half: f32) -> (u32, Cube) {
     let (mut node, mut cube) = (0u32, Cube::root(cloud));
     loop {
