@@ -62,7 +62,7 @@ use crate::math::Aabb;
 use glam::DVec3;
 use grid::Grid;
 use node::{Leaf, Node, Runs, bits};
-use slots::Slots;
+use slots::{Slots, touch};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -267,6 +267,17 @@ impl Cloud {
     /// Ids are below this.
     pub fn id_end(&self) -> u32 {
         self.slot_of.len() as u32
+    }
+
+    /// Makes room for `more` insertions or moves, about 50 bytes each, so that none of them waits for memory: for loops that must keep
+    /// time. Otherwise memory comes from the system as it is needed, which takes up to milliseconds now and then.
+    pub fn reserve(&mut self, more: usize) {
+        // A leaf that grows moves, and leaves room behind that only others of its size take.
+        self.slots.reserve(2 * more);
+        touch(&mut self.slot_of, more, NOWHERE);
+        touch(&mut self.idle, more, 0);
+        touch(&mut self.nodes, more / 16, Node::default());
+        touch(&mut self.leaves, more / 2, Leaf::default());
     }
 
     /// Where a point is, as kept, in the cloud's frame [m]; none for an id of no point.

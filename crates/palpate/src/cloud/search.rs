@@ -162,10 +162,10 @@ type Way = Stack<(u32, u32), DEPTH>;
 #[inline(always)]
 fn descend(cloud: &Cloud, at: [f32; 3]) -> (Way, u32, Cube) {
     let mut cube = Cube::root(cloud);
-    let (per_unit, log) = (1.0 / cloud.grid.unit as f32, cloud.grid.log);
+    let (per_metre, log) = (cloud.grid.per_metre as f32, cloud.grid.log);
     let most = ((1i32 << log) - 1) as f32;
     // Outside the cube: the place of it that is nearest.
-    let whole = |a: usize| ((at[a] - cube.corner[a]) * per_unit).max(0.0).min(most) as u32;
+    let whole = |a: usize| ((at[a] - cube.corner[a]) * per_metre).max(0.0).min(most) as u32;
     let place = [whole(0), whole(1), whole(2)];
     let (mut way, mut index, mut shift) = (Stack::new(), 0u32, log);
     loop {
