@@ -188,7 +188,8 @@ fn gather(x: u64) -> u64 {
 
 fn place(key: Key, corner: Place) -> Place {
     let low = key.1 >> ID_BITS;
-    [0, 1, 2].map(|a| corner[a] + (gather(key.0 >> a) << DEEPEST | gather(low >> a)) as i64)
+    let of = |a: usize| corner[a] + (gather(key.0 >> a) << DEEPEST | gather(low >> a)) as i64;
+    [of(0), of(1), of(2)]
 }
 
 /// The octree of one bucket.

@@ -70,18 +70,19 @@ impl Grid {
         // Also refuses NaN.
         let near = v.abs().cmple(DVec3::splat((1u64 << REACH) as f64)).all();
         // Outside the cube of the build `f32` may be coarser than a unit.
-        near.then(|| [v.x, v.y, v.z].map(|x| x as f32 as i64))
+        near.then(|| [v.x as f32 as i64, v.y as f32 as i64, v.z as f32 as i64])
     }
 
     /// Where a place is, relative to the origin [m].
     pub(super) fn local(&self, place: Place) -> [f32; 3] {
         let unit = self.unit as f32;
-        place.map(|i| i as f32 * unit)
+        [place[0] as f32 * unit, place[1] as f32 * unit, place[2] as f32 * unit]
     }
 
     /// The place of a stored position.
     pub(super) fn place_of(&self, local: [f32; 3]) -> Place {
-        local.map(|x| (f64::from(x) * self.per_metre) as i64)
+        let whole = |x: f32| (f64::from(x) * self.per_metre) as i64;
+        [whole(local[0]), whole(local[1]), whole(local[2])]
     }
 
     /// Whether the cube holds a place.
