@@ -20,14 +20,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod areas;
 mod build;
 mod edit;
 mod gather;
 mod grid;
 mod nearest;
 mod node;
+mod normals;
+mod orient;
+mod shell;
 mod slots;
 mod spacing;
+mod surfels;
 mod touch;
 
 #[cfg(test)]
@@ -36,6 +41,8 @@ mod edit_tests;
 mod tests;
 
 pub use nearest::Nearest;
+pub use orient::{Component, Facing, Towards};
+pub use surfels::{ReconstructError, SurfelParams, SurfelReport, Surfels};
 
 use crate::math::Aabb;
 use glam::DVec3;
