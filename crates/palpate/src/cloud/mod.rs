@@ -22,27 +22,40 @@
 
 mod areas;
 mod build;
+mod close;
 mod edit;
 mod gather;
 mod grid;
+mod local;
 mod nearest;
 mod node;
 mod normals;
 mod orient;
+mod sheet;
 mod shell;
 mod slots;
+mod solid;
 mod spacing;
 mod surfels;
 mod touch;
+mod winding;
 
 #[cfg(test)]
 mod edit_tests;
 #[cfg(test)]
+mod solid_tests;
+#[cfg(test)]
+mod surfels_tests;
+#[cfg(test)]
 mod tests;
 
+pub use close::{close, close_with};
 pub use nearest::Nearest;
 pub use orient::{Component, Facing, Towards};
+pub use sheet::{sheet, sheet_with};
+pub use solid::{Solid, SolidParams, SolidReport};
 pub use surfels::{ReconstructError, SurfelParams, SurfelReport, Surfels};
+pub use winding::Winding;
 
 use crate::math::Aabb;
 use glam::DVec3;

@@ -21,8 +21,12 @@ const FALL: f64 = 1.1;
 /// Neighbours whose spread along their second axis is less than this share of that along the first lie on a line [1, of squares].
 const LINE: f64 = 0.02;
 
-/// Neighbours whose variation is above this fill space [1]; 1/3 is the most there can be, a right-angled edge has about 0.1.
-const SCATTERED: f64 = 0.2;
+/// Neighbours whose variation is above this fill space [1]; 1/3 is the most there can be, a right-angled edge has
+/// about 0.08.
+const SCATTERED: f64 = 0.13;
+
+/// A point that fewer than this share of its own number of neighbours have among theirs is a stray one [1].
+const STRAY: f64 = 0.2;
 
 /// How often more neighbours are taken where they lie on a line: four doublings.
 const DOUBLINGS: usize = 4;
@@ -37,6 +41,8 @@ pub(super) struct Fit {
     pub(super) scale: f32,
     /// Distance of the point from the plane [m].
     pub(super) residual: f32,
+    /// Distance of the second nearest other point, or of the nearest [m].
+    pub(super) second: f32,
     pub(super) planar: bool,
 }
 
@@ -83,11 +89,19 @@ pub(super) fn fit(cloud: &Cloud, sites: &Sites, k: usize, progress: &dyn Progres
         }
         progress.advance(fits.len() as u64);
     });
+    let mut liked = vec![0u32; n];
+    for j in list.iter().filter(|j| **j != NONE) {
+        liked[*j as usize] += 1;
+    }
+    for (fit, liked) in fits.iter_mut().zip(liked) {
+        fit.planar &= f64::from(liked) >= STRAY * k as f64;
+    }
     (fits, Graph { k, list })
 }
 
 /// The plane of `count` points in ascending order of their distance from `p`, the first being `p` itself.
 fn plane(p: Vec3, points: impl Iterator<Item = Vec3> + Clone, count: usize) -> Fit {
+    let second = points.clone().nth(2.min(count.max(1) - 1)).map_or(0.0, |q| q.distance(p));
     let far_sq = points.clone().last().map_or(0.0, |q| f64::from(q.distance_squared(p)));
     let weight = |d: DVec3| {
         let w = 1.0 - d.length_squared() / (FALL * FALL * far_sq).max(f64::MIN_POSITIVE);
@@ -120,6 +134,7 @@ fn plane(p: Vec3, points: impl Iterator<Item = Vec3> + Clone, count: usize) -> F
         variation: variation as f32,
         scale: scale as f32,
         residual: middle.dot(axis).abs() as f32,
+        second,
         planar: values[1] > LINE * values[2] && variation < SCATTERED,
     }
 }

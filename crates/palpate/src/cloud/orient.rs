@@ -62,7 +62,7 @@ const GRAZING: f64 = 0.17;
 /// Parts with a longer mean normal than this are open [1]: half a ball has 1/2.
 const OPEN: f64 = 0.4;
 
-/// Open parts with less of their flux one way than this are flat [1].
+/// Open parts with less of the flux of a ball than this are flat [1].
 const BENT: f64 = 0.15;
 
 /// Turns normals so that they agree, and says how sure that is.
@@ -248,6 +248,8 @@ struct Sum {
     /// Flux about the middle, and the sum of its sizes.
     flux: f64,
     size: f64,
+    /// What the flux would be if all normals pointed away from the middle.
+    most: f64,
     /// Pairs of neighbours, and how far they agree.
     pairs: f64,
     agree: f64,
@@ -291,6 +293,7 @@ fn decide(
         let flux = area * (sites.points[i].as_dvec3() - s.middle).dot(normals[i].as_dvec3());
         s.flux += flux;
         s.size += flux.abs();
+        s.most += area * (sites.points[i].as_dvec3() - s.middle).length();
     }
     for &(_, i, j) in edges {
         let (i, j) = (i as usize, j as usize);
@@ -314,6 +317,7 @@ impl Sum {
         let share = |a: f64, b: f64| if b > 0.0 { (a / b).clamp(-1.0, 1.0) } else { 0.0 };
         let openness = share(self.normal.length(), self.area);
         let flux = share(self.flux, self.size);
+        let bend = share(self.flux, self.most);
         let axis = (0..3).fold(0, |m, a| if self.normal[a].abs() > self.normal[m].abs() { a } else { m });
         let (facing, sure, turn) = if self.known > 0 {
             (Facing::Given, 1.0, false)
@@ -321,8 +325,8 @@ impl Sum {
             (Facing::Sensor, 1.0, false)
         } else if openness < OPEN {
             (Facing::Volume, flux.abs(), flux < 0.0)
-        } else if flux.abs() > BENT {
-            (Facing::Bend, 0.5 * flux.abs(), flux < 0.0)
+        } else if bend.abs() > BENT {
+            (Facing::Bend, 0.5 * bend.abs(), flux < 0.0)
         } else {
             (Facing::Axis, 0.0, self.normal[axis] < 0.0)
         };

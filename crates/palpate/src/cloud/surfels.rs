@@ -140,7 +140,7 @@ pub struct SurfelReport {
     pub entries: usize,
     /// Positions whose normal was given; the others' were estimated.
     pub given: usize,
-    /// Positions whose neighbours lie on a line or fill space rather than a surface: their normals mean little.
+    /// Positions whose neighbours lie on a line or fill space rather than a surface, and stray ones: their normals mean little.
     pub unplanar: usize,
     /// Sum of the areas [m²].
     pub area: f64,
@@ -189,6 +189,8 @@ pub struct Surfels {
     pub(super) scale: Vec<f32>,
     /// How far the cell of each reaches [m].
     pub(super) reach: Vec<f32>,
+    /// Distance of the second nearest other point [m].
+    pub(super) second: Vec<f32>,
     /// The entry of each id, or [`NONE`].
     entry_of: Vec<u32>,
     pub(super) report: SurfelReport,
@@ -334,6 +336,7 @@ fn build(
         areas: cells.iter().map(|c| c.area).collect(),
         scale: fits.iter().map(|f| f.scale).collect(),
         reach: cells.iter().map(|c| c.reach).collect(),
+        second: fits.iter().map(|f| f.second).collect(),
         points: sites.points,
         ids: sites.ids,
         entry_of: sites.entry_of,
