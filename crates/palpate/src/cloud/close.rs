@@ -6,7 +6,7 @@
 
 use super::Surfels;
 use super::local::{Local, Near, Reading, too_large};
-use super::solid::{Solid, SolidParams, extract};
+use super::solid::{Memory, Place, Solid, SolidParams, extract};
 use super::surfels::{NONE, ReconstructError};
 use super::winding::Winding;
 use crate::par;
@@ -20,6 +20,9 @@ const VOXEL: f64 = 0.75;
 /// The planes of points count fully where the middle of the points is at most the first beside, and not at all beyond the second
 /// [scales]: at the straight border of a hole it is 0.7.
 const ASIDE: [f32; 2] = [0.8, 1.5];
+
+/// Winding numbers this far from 1/2 say clearly what is inside [1].
+const CLEAR: f32 = 0.2;
 
 /// Points around which inside and outside are tried, at most.
 const TRIED: usize = 4096;
@@ -73,10 +76,10 @@ fn run(s: &Surfels, params: &SolidParams, progress: &dyn Progress) -> Result<Sol
         Reading { voxel, support, wanted: [2.0 * voxel as f32, 1.0], unsigned: false, planar: true };
     let near = Near::build(s, reading, params.max_memory)
         .map_err(|needed| too_large(voxel, needed, params.max_memory))?;
-    let value = |node: &Local, p: Vec3, stack: &mut Vec<(u32, u32)>| {
-        let outside = |scale: f32, stack: &mut Vec<(u32, u32)>| 3.0 * scale * (0.5 - winding.local(p, stack));
+    let value = |node: &Local, place: Place, memory: &mut Memory| {
+        let mut outside = |scale: f32| 3.0 * scale * (0.5 - around(&winding, place, voxel as f32, memory));
         if node.near == NONE {
-            return outside(spacing as f32, stack);
+            return outside(spacing as f32);
         }
         let scale = s.scale[node.near as usize];
         let t = ((node.aside / scale - ASIDE[0]) / (ASIDE[1] - ASIDE[0])).clamp(0.0, 1.0);
@@ -84,7 +87,7 @@ fn run(s: &Surfels, params: &SolidParams, progress: &dyn Progress) -> Result<Sol
             return node.height;
         }
         let t = t * t * (3.0 - 2.0 * t);
-        (1.0 - t) * node.height + t * outside(scale, stack)
+        (1.0 - t) * node.height + t * outside(scale)
     };
     let mut solid = extract(&near, voxel, params.max_memory, progress, value)?;
     solid.report.support = params.support * spacing;
@@ -92,12 +95,31 @@ fn run(s: &Surfels, params: &SolidParams, progress: &dyn Progress) -> Result<Sol
     Ok(solid)
 }
 
+/// The winding number of a node: between those of every fourth where these agree about inside and outside, as it changes little away
+/// from points; else its own. A tenth of the time.
+fn around(winding: &Winding<'_>, place: Place, voxel: f32, memory: &mut Memory) -> f32 {
+    let (low, t) = (place.k.map(|k| k / 4), place.k.map(|k| (k % 4) as f32 / 4.0));
+    let (mut sum, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
+    for o in 0..8usize {
+        let at: [usize; 3] = core::array::from_fn(|a| low[a] + (o >> a & 1));
+        let known = &mut memory.coarse[at[0] + 3 * (at[1] + 3 * at[2])];
+        if known.is_nan() {
+            let p = place.corner + 4.0 * voxel * Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32);
+            *known = winding.local(p, &mut memory.stack);
+        }
+        let weight: f32 = (0..3).map(|a| if o >> a & 1 == 1 { t[a] } else { 1.0 - t[a] }).product();
+        sum += weight * *known;
+        (least, most) = (least.min(*known), most.max(*known));
+    }
+    if least > 0.5 + CLEAR || most < 0.5 - CLEAR { sum } else { winding.local(place.p, &mut memory.stack) }
+}
+
 /// Share of the surface beside which the winding number contradicts the normals [1].
 fn contradicted(s: &Surfels, winding: &Winding<'_>) -> f64 {
     let step = s.len().div_ceil(TRIED);
     let tried = par::map(s.len().div_ceil(step), |k| {
         let i = k * step;
-        if !s.planar[i] {
+        if !s.is_planar(i) {
             return (0.0, 0.0);
         }
         let (mut stack, away) = (Vec::with_capacity(64), s.scale[i] * s.normals[i]);

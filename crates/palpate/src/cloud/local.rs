@@ -105,7 +105,7 @@ impl<'a> Near<'a> {
     }
 
     fn counts(&self, i: usize) -> bool {
-        !self.reading.planar || self.surfels.planar[i]
+        !self.reading.planar || self.surfels.is_planar(i)
     }
 
     /// How far from entry `i` nodes hear of it [m]: those that are wanted, and count it.

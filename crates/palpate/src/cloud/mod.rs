@@ -43,6 +43,8 @@ mod winding;
 #[cfg(test)]
 mod edit_tests;
 #[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
 mod solid_tests;
 #[cfg(test)]
 mod surfels_tests;

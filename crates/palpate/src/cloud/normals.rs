@@ -43,7 +43,10 @@ pub(super) struct Fit {
     pub(super) residual: f32,
     /// Distance of the second nearest other point, or of the nearest [m].
     pub(super) second: f32,
+    /// Whether the neighbours lie on a surface.
     pub(super) planar: bool,
+    /// Whether the point is none of theirs.
+    pub(super) stray: bool,
 }
 
 /// The nearest points of each.
@@ -94,7 +97,7 @@ pub(super) fn fit(cloud: &Cloud, sites: &Sites, k: usize, progress: &dyn Progres
         liked[*j as usize] += 1;
     }
     for (fit, liked) in fits.iter_mut().zip(liked) {
-        fit.planar &= f64::from(liked) >= STRAY * k as f64;
+        fit.stray = f64::from(liked) < STRAY * k as f64;
     }
     (fits, Graph { k, list })
 }
@@ -136,6 +139,7 @@ fn plane(p: Vec3, points: impl Iterator<Item = Vec3> + Clone, count: usize) -> F
         residual: middle.dot(axis).abs() as f32,
         second,
         planar: values[1] > LINE * values[2] && variation < SCATTERED,
+        stray: false,
     }
 }
 

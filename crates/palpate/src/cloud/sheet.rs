@@ -1,16 +1,15 @@
 //! A sheet of stated thickness along points: for open scans, and for points without an inside.
 //!
 //! The surface is where the distance from the points' own is half the thickness. Which way normals point does not matter. Beyond the
-//! outermost points the sheet goes on as far as their cells, and ends round. Points on lines and scattered ones become
+//! outermost points the sheet goes on for about half a spacing, and ends round. Points on lines and scattered ones become
 //! tubes and balls.
 
 use super::Surfels;
 use super::local::{Local, Near, Reading, too_large};
-use super::solid::{Solid, SolidParams, extract};
+use super::solid::{Memory, Place, Solid, SolidParams, extract};
 use super::surfels::{NONE, ReconstructError};
 use crate::par;
 use crate::progress::{Progress, Silent};
-use glam::Vec3;
 
 /// Voxels, unless said otherwise: of the spacing and of the thickness, whichever is less [1]. Faces of a sheet are planes between nodes
 /// on one side of its middle if it is two voxels thick.
@@ -25,8 +24,9 @@ const LEAST_BALLS: f64 = 1.25;
 /// Share of points in lines or scattered that may stay alone [1].
 const STRAYS: f64 = 0.1;
 
-/// Cells count no farther than this [scales].
-const REACH: f32 = 1.2;
+/// Beyond the border is where the middle of the points is farther beside than this [scales]: at the border itself it is 0.7. Larger: the
+/// sheet goes on farther; smaller: gaps between irregular points make dents.
+const BESIDE: f32 = 1.0;
 
 /// The closed surface at half of `thickness` [m] around the points' own, in the cloud's frame.
 ///
@@ -73,7 +73,7 @@ fn run(
     let reading = Reading { voxel, support: params.support as f32, wanted, unsigned: true, planar: false };
     let near = Near::build(s, reading, params.max_memory)
         .map_err(|needed| too_large(voxel, needed, params.max_memory))?;
-    let value = |node: &Local, _: Vec3, _: &mut Vec<(u32, u32)>| {
+    let value = |node: &Local, _: Place, _: &mut Memory| {
         if node.near == NONE {
             return 2.0 * half;
         }
@@ -81,13 +81,16 @@ fn run(
         if !s.planar[i] {
             return node.distance - half;
         }
-        let aside = (node.distance.powi(2) - node.height.powi(2)).max(0.0).sqrt();
-        let beyond = (aside - s.reach[i].min(REACH * s.scale[i])).max(0.0);
-        node.height.hypot(beyond) - half
+        let beyond = (node.aside - BESIDE * s.scale[i]).max(0.0);
+        let value = node.height.hypot(beyond) - half;
+        // A stray point has its plane from others: it counts only near by.
+        if s.stray[i] { value.max(node.distance - half - spacing as f32) } else { value }
     };
     let mut solid = extract(&near, voxel, params.max_memory, progress, value)?;
     // The points are in the middle of the sheet: what they differ from their own planes is what is known.
     solid.report.residual = s.report.roughness;
+    // Its faces are away from the points by intent.
+    (solid.report.holes, solid.report.bridged) = (0, 0.0);
     solid.report.support = params.support * spacing;
     solid.report.confidence = 1.0;
     Ok(solid)

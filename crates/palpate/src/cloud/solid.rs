@@ -6,7 +6,7 @@ use super::local::{EDGE, Local, NODES, Near, too_large};
 use super::surfels::ReconstructError;
 use crate::field::iso::{IsoGrid, iso_surface};
 use crate::field::{Field, FieldParams};
-use crate::mesh::{Mesh, RepairParams};
+use crate::mesh::{Mesh, RawMesh, RepairParams};
 use crate::par;
 use crate::progress::{Progress, Silent};
 use crate::shape::{Shape, ShapeError, ShapeParams};
@@ -15,6 +15,9 @@ use std::collections::{HashMap, HashSet};
 
 /// Bytes of a block under way: values, its place in tables, its share of triangles.
 const BLOCK_BYTES: u64 = 4 * NODES as u64 + 1600;
+
+/// Pieces of surface with less area than this are what the grid cannot hold, and go [voxels²]; the smallest ball of a sheet has 12.
+const DEBRIS: f64 = 6.0;
 
 /// A triangle farther than this from all points bridges a hole [scales].
 const BRIDGE: f32 = 2.0;
@@ -109,17 +112,33 @@ impl Solid {
     }
 }
 
+/// A node that is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Relative to the origin of the points [m].
+    pub(super) p: Vec3,
+    /// Its place in its block, and where the block's first node is [m].
+    pub(super) k: [usize; 3],
+    pub(super) corner: Vec3,
+}
+
+/// Winding numbers at every fourth node of a block, NaN where unknown yet, and the memory of a search.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub(super) coarse: [f32; 27],
+    pub(super) stack: Vec<(u32, u32)>,
+}
+
 /// Values of blocks, x fastest.
 type Values = HashMap<[i64; 3], Vec<f32>>;
 
-/// The surface where `value` is 0. `value` is told what the points say at a node and where that is, relative to their origin [m], and has a
-/// list as memory.
+/// The surface where `value` is 0. `value` is told what the points say at a node and where that is, and has a memory for each block.
 pub(super) fn extract(
     near: &Near<'_>,
     voxel: f64,
     max_memory: u64,
     progress: &dyn Progress,
-    value: impl Fn(&Local, Vec3, &mut Vec<(u32, u32)>) -> f32 + Sync,
+    value: impl Fn(&Local, Place, &mut Memory) -> f32 + Sync,
 ) -> Result<Solid, ReconstructError> {
     let s = near.surfels;
     let mut fresh: Vec<[i64; 3]> = near.blocks.iter().copied().filter(|b| near.is_wanted(*b)).collect();
@@ -139,14 +158,17 @@ pub(super) fn extract(
         let read = par::map(need.len(), |at| {
             let mut out = Vec::new();
             if !progress.cancelled() {
-                let mut stack = Vec::with_capacity(64);
+                let mut memory = Memory { coarse: [f32::NAN; 27], stack: Vec::with_capacity(64) };
                 let block = need[at];
-                let nodes = near.read(block);
-                out.extend(nodes.iter().enumerate().map(|(k, node)| {
+                let at = |k: [usize; 3]| {
+                    let ijk: [f64; 3] =
+                        core::array::from_fn(|a| (block[a] * EDGE as i64 + k[a] as i64) as f64);
+                    (DVec3::from_array(ijk) * voxel).as_vec3()
+                };
+                let corner = at([0; 3]);
+                out.extend(near.read(block).iter().enumerate().map(|(k, node)| {
                     let k = [k % EDGE, k / EDGE % EDGE, k / EDGE / EDGE];
-                    let ijk: [i64; 3] = core::array::from_fn(|a| block[a] * EDGE as i64 + k[a] as i64);
-                    let p = DVec3::new(ijk[0] as f64, ijk[1] as f64, ijk[2] as f64) * voxel;
-                    value(node, p.as_vec3(), &mut stack)
+                    value(node, Place { p: at(k), k, corner }, &mut memory)
                 }));
                 progress.advance(1);
             }
@@ -161,7 +183,7 @@ pub(super) fn extract(
         for b in &fresh {
             for face in 0..6 {
                 let mut other = *b;
-                other[face / 2] += if face % 2 == 0 { -1 } else { 1 };
+                other[face / 2] += if face.is_multiple_of(2) { -1 } else { 1 };
                 if !visited.contains(&other) && crosses(&values, *b, face) {
                     visited.insert(other);
                     next.push(other);
@@ -173,7 +195,8 @@ pub(super) fn extract(
     }
     let far = 1i64 << 45;
     let grid = IsoGrid { origin: s.origin, voxel, lower: [-far; 3], upper: [far; 3] };
-    let raw = iso_surface(&grid, &visit, 0.0, |ijk| node(&values, ijk))?;
+    let mut raw = iso_surface(&grid, &visit, 0.0, |ijk| node(&values, ijk))?;
+    drop_debris(&mut raw, DEBRIS * voxel * voxel);
     let mesh = Mesh::new(raw, &RepairParams::default())?;
     let (holes, bridged) = bridges(near, &mesh, voxel);
     let report = SolidReport {
@@ -210,7 +233,7 @@ fn crosses(values: &Values, block: [i64; 3], face: usize) -> bool {
     for i in 0..=edge {
         for j in 0..=edge {
             let mut ijk = block.map(|b| b * edge);
-            ijk[axis] += if face % 2 == 0 { 0 } else { edge };
+            ijk[axis] += if face.is_multiple_of(2) { 0 } else { edge };
             ijk[across[0]] += i;
             ijk[across[1]] += j;
             let inside = node(values, ijk) < 0.0;
@@ -219,6 +242,35 @@ fn crosses(values: &Values, block: [i64; 3], face: usize) -> bool {
         }
     }
     any_in && any_out
+}
+
+/// The lowest member of a set.
+fn find(sets: &mut [u32], mut i: u32) -> u32 {
+    while sets[i as usize] != i {
+        sets[i as usize] = sets[sets[i as usize] as usize];
+        i = sets[i as usize];
+    }
+    i
+}
+
+fn unite(sets: &mut [u32], i: u32, j: u32) {
+    let (i, j) = (find(sets, i), find(sets, j));
+    sets[i.max(j) as usize] = i.min(j);
+}
+
+/// Drops the connected pieces with less area than this [m²].
+fn drop_debris(raw: &mut RawMesh, least: f64) {
+    let mut sets: Vec<u32> = (0..raw.positions.len() as u32).collect();
+    for t in &raw.triangles {
+        unite(&mut sets, t[0], t[1]);
+        unite(&mut sets, t[0], t[2]);
+    }
+    let mut areas = vec![0.0; sets.len()];
+    for t in &raw.triangles {
+        let [a, b, c] = t.map(|v| raw.positions[v as usize]);
+        areas[find(&mut sets, t[0]) as usize] += 0.5 * (b - a).cross(c - a).length();
+    }
+    raw.triangles.retain(|t| areas[find(&mut sets, t[0]) as usize] >= least);
 }
 
 /// Places where triangles are far from all points, and their area [m²].
@@ -237,21 +289,13 @@ fn bridges(near: &Near<'_>, mesh: &Mesh, voxel: f64) -> (usize, f64) {
         !near.of(block).iter().any(is_near)
     });
     let mut sets: Vec<u32> = (0..mesh.positions().len() as u32).collect();
-    let find = |sets: &mut Vec<u32>, mut i: u32| {
-        while sets[i as usize] != i {
-            sets[i as usize] = sets[sets[i as usize] as usize];
-            i = sets[i as usize];
-        }
-        i
-    };
     let mut area = 0.0;
     let triangles = || mesh.triangles().iter().enumerate().filter(|(t, _)| far[*t]);
     for (t, v) in triangles() {
         let [a, b, c] = mesh.corners(t);
         area += 0.5 * (b - a).cross(c - a).length();
         for k in 1..3 {
-            let (i, j) = (find(&mut sets, v[0]), find(&mut sets, v[k]));
-            sets[i.max(j) as usize] = i.min(j);
+            unite(&mut sets, v[0], v[k]);
         }
     }
     let mut roots: Vec<u32> = triangles().map(|(_, v)| find(&mut sets, v[0])).collect();
@@ -263,7 +307,7 @@ fn bridges(near: &Near<'_>, mesh: &Mesh, voxel: f64) -> (usize, f64) {
 /// Root of the mean square of the values at the points on surfaces [m].
 fn residual(s: &Surfels, values: &Values, voxel: f64) -> f64 {
     let (mut sum, mut count) = (0.0, 0usize);
-    for p in s.points.iter().zip(&s.planar).filter(|p| *p.1).map(|p| p.0.as_dvec3() / voxel) {
+    for p in (0..s.len()).filter(|i| s.is_planar(*i)).map(|i| s.points[i].as_dvec3() / voxel) {
         let low = p.floor();
         let t = p - low;
         let mut v = 0.0;

@@ -183,12 +183,12 @@ pub struct Surfels {
     pub(super) variation: Vec<f32>,
     /// Whether neighbours lie on a surface.
     pub(super) planar: Vec<bool>,
+    /// Whether the point is no neighbour of its neighbours.
+    pub(super) stray: Vec<bool>,
     /// [m²]
     pub(super) areas: Vec<f32>,
     /// Usual distance of the points around each [m].
     pub(super) scale: Vec<f32>,
-    /// How far the cell of each reaches [m].
-    pub(super) reach: Vec<f32>,
     /// Distance of the second nearest other point [m].
     pub(super) second: Vec<f32>,
     /// The entry of each id, or [`NONE`].
@@ -272,9 +272,10 @@ impl Surfels {
         self.variation[i]
     }
 
-    /// Whether the neighbours of entry `i` lie on a surface, not on a line and not scattered.
+    /// Whether the neighbours of entry `i` lie on a surface, not on a line and not scattered, and it is one
+    /// of theirs.
     pub fn is_planar(&self, i: usize) -> bool {
-        self.planar[i]
+        self.planar[i] && !self.stray[i]
     }
 
     /// What is known about them.
@@ -320,7 +321,7 @@ fn build(
     let report = SurfelReport {
         entries: n,
         given: known.iter().filter(|k| **k).count(),
-        unplanar: fits.iter().filter(|f| !f.planar).count(),
+        unplanar: fits.iter().filter(|f| !f.planar || f.stray).count(),
         area: cells.iter().map(|c| f64::from(c.area)).sum(),
         spacing: f64::from(sorted[n / 2]).max(0.0).sqrt().max(cloud.spacing()),
         radius: cells.iter().fold(0.0, |m: f64, c| m.max(f64::from(c.reach))),
@@ -333,9 +334,9 @@ fn build(
         normals,
         variation: fits.iter().map(|f| f.variation).collect(),
         planar: fits.iter().map(|f| f.planar).collect(),
+        stray: fits.iter().map(|f| f.stray).collect(),
         areas: cells.iter().map(|c| c.area).collect(),
         scale: fits.iter().map(|f| f.scale).collect(),
-        reach: cells.iter().map(|c| c.reach).collect(),
         second: fits.iter().map(|f| f.second).collect(),
         points: sites.points,
         ids: sites.ids,

@@ -106,7 +106,7 @@ fn a_cube_and_a_thin_wall_are_oriented_across_their_edges() {
             wrong += usize::from(cosine < 0.0);
         }
         let share = |k: usize| k as f64 / s.len() as f64;
-        assert!(share(wrong) < 0.02 && share(right) > 0.85, "{squeeze}: {} {}", share(right), share(wrong));
+        assert!(share(wrong) < 0.03 && share(right) > 0.85, "{squeeze}: {} {}", share(right), share(wrong));
     }
 }
 
