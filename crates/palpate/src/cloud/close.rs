@@ -39,7 +39,7 @@ const PLANAR: f64 = 0.5;
 /// smooth; noise is averaged over the support. Edges are rounded by about half a spacing. Holes are closed by a smooth
 /// surface. Parts apart are solids of their own; one inside another that faces inward is a cavity.
 ///
-/// Cost: about 30 µs and 1 kB a point, shared by the threads.
+/// Cost: about 50 µs and 1 kB a point, shared by the threads.
 ///
 /// # Errors
 /// Points that do not enclose anything (see [`sheet`](super::sheet)), that are no surface, a voxel for which memory does not do, parameters

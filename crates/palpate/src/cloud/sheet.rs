@@ -30,8 +30,8 @@ const BESIDE: f32 = 1.0;
 
 /// The closed surface at half of `thickness` [m] around the points' own, in the cloud's frame.
 ///
-/// Always watertight; its faces are as accurate as those of [`close`](super::close). Cost: about 50 µs and 2 kB a point, and more for a sheet
-/// that is thick or thin against the spacing.
+/// Always watertight; its faces are as accurate as those of [`close`](super::close). Cost: about 50 µs and 2 kB a point, and more for
+/// a sheet that is thick or thin against the spacing.
 ///
 /// # Errors
 /// [`ReconstructError::TooThin`] for a thickness that does not hold together between the points, with one that does: a quarter of the
