@@ -20,43 +20,65 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod areas;
 mod build;
+mod close;
 mod edit;
 mod force;
 mod gather;
 mod grid;
+mod local;
 mod nearest;
 mod node;
+mod normals;
+mod orient;
 mod proxy;
 pub mod read;
 mod scene;
 mod search;
+mod sheet;
+mod shell;
 mod six_point;
 mod slide;
 mod slots;
+mod solid;
 mod spacing;
 mod surface;
+mod surfels;
 mod sweep;
 mod touch;
+mod winding;
 
 #[cfg(test)]
 mod edit_tests;
 #[cfg(test)]
 mod proxy_tests;
 #[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
 mod six_tests;
+#[cfg(test)]
+mod solid_tests;
 #[cfg(test)]
 mod surface_tests;
 #[cfg(test)]
+mod surfels_tests;
+#[cfg(test)]
 mod tests;
 
+pub use close::{close, close_with};
 pub use force::{PointForce, PointForceParams};
 pub use nearest::Nearest;
+pub use orient::{Component, Facing, Towards};
 pub use proxy::{Proxy, ProxyParams, Touch};
 pub use read::{CloudFormat, CloudReadError, RawCloud};
 pub use scene::{Mode, Model, ModelId, Scene, SceneNearest, TouchParams};
+pub use sheet::{sheet, sheet_with};
 pub use six_point::{SixPoint, Work};
+pub use solid::{Solid, SolidParams, SolidReport};
 pub use surface::{Fit, Scratch, Surface};
+pub use surfels::{ReconstructError, SurfelParams, SurfelReport, Surfels};
+pub use winding::Winding;
 
 use crate::math::Aabb;
 use glam::DVec3;

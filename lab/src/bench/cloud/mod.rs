@@ -9,7 +9,7 @@ mod continuity;
 mod edits;
 mod nearest;
 pub(crate) mod peers;
-//mod scan;
+mod scan;
 mod scene;
 
 use super::cpu_time::thread_time;
@@ -39,7 +39,7 @@ impl Lab<'_> {
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("accuracy", accuracy::run),
     ("nearest", nearest::run),
     ("build", build::run),
