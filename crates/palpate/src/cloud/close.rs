@@ -1,6 +1,6 @@
 //! The solid that points enclose: inside is where the surface goes around, its place is that of the points.
 //!
-//! Based on: Barill et al., Fast winding numbers for soups and clouds, 2018 [barill18] (inside and outside of points).
+//! Based on: barill18 (inside and outside of points).
 //! Differs: where points are, their planes say where the surface is, to a small part of the spacing; the winding number says so only
 //! where they are not, and so closes holes.
 

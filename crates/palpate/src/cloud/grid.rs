@@ -70,7 +70,7 @@ impl Grid {
         // Also refuses NaN.
         let near = v.abs().cmple(DVec3::splat((1u64 << REACH) as f64)).all();
         // Outside the cube of the build `f32` may be coarser than a unit.
-        near.then(|| [v.x as f32 as i64, v.y as f32 as i64, v.z as f32 as i64])
+        near.then_some([v.x as f32 as i64, v.y as f32 as i64, v.z as f32 as i64])
     }
 
     /// Where a place is, relative to the origin [m].

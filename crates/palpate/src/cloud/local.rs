@@ -1,6 +1,6 @@
 //! The surface near a place, from the points around it: how far it is along its normal.
 //!
-//! Based on: Kolluri, Provably good moving least squares, 2005 (the mean of the distances to the planes of points).
+//! Based on: kolluri05 (the mean of the distances to the planes of points).
 //! Differs: half of that and half of the distance to the mean plane of the points. Where a surface is bent the first lies beyond it and
 //! the second before it, by the same to second order, and on balls they cancel altogether. Points weigh what they stand for,
 //! by how much farther they are than the nearest, and only if they face the way that one does: so the other side of a thin

@@ -1,7 +1,6 @@
 //! Normals of points: the direction in which their neighbours spread least.
 //!
-//! Based on: Hoppe et al., Surface reconstruction from unorganized points, 1992 (planes by principal components); Pauly, Gross,
-//! Kobbelt, 2002 (surface variation).
+//! Based on: hoppe92 (planes by principal components), pauly02 (surface variation).
 //! Differs: neighbours are weighted down to nothing at the farthest, so that normals change smoothly; where the nearest lie on one
 //! line, as in scans with dense rows, more are taken until they do not.
 

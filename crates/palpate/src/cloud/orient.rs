@@ -1,7 +1,6 @@
 //! Normals that agree: each connected part of a cloud faces one way.
 //!
-//! Based on: Hoppe et al., Surface reconstruction from unorganized points, 1992 (a minimum spanning tree over neighbours, weight
-//! 1 − |n·n'|); König, Gumhold, Consistent propagation of normal orientations, 2009 (how one normal says the next).
+//! Based on: hoppe92 (a minimum spanning tree over neighbours, weight 1 − |n·n'|), konig09 (how one normal says the next).
 //! Differs: a neighbour's normal is compared as a circle through both points would have it, n·n' − 2 (n·d)(n'·d) with d from one to
 //! the other: on a ball no edge costs anything, a right-angled edge is turned around as it should be, and so are the two sides
 //! of a thin wall. Normals that are known, and points that face a sensor, hold their ground; the tree grows from them.

@@ -1,6 +1,6 @@
 //! Winding numbers of a cloud: how often the surface that oriented points stand for goes around a place.
 //!
-//! Based on: Barill et al., Fast winding numbers for soups and clouds, 2018 [barill18].
+//! Based on: barill18.
 //! Differs: dipoles of first order, in a tree of groups of eight along the octree's order; the nearest points are smeared over half
 //! their spacing, so that the number stays bounded at the points themselves.
 

@@ -45,7 +45,7 @@ const PARTS: [(&str, Part); 6] = [
     ("build", build::run),
     ("edits", edits::run),
     ("continuity", continuity::run),
-    //    ("scan", scan::run),
+    ("scan", scan::run),
 ];
 
 /// Runs the parts that `--only` names, or all.

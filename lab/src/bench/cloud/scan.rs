@@ -72,7 +72,7 @@ impl Pressed<'_> {
         let tree = surfels.tree(&TreeParams::default());
         let built = start.elapsed().as_secs_f64();
 
-        let steps = if lab.options.quick { 20 } else { 1000 };
+        let steps: usize = if lab.options.quick { 20 } else { 1000 };
         let (params, law) = (QueryParams::default(), ForceParams::new(STIFFNESS));
         let nothing = nothing();
         let mut query = Query::new();
