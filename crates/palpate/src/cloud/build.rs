@@ -88,7 +88,7 @@ fn build(points: &[DVec3], params: &CloudParams, progress: &dyn Progress) -> Res
     }
 
     progress.stage("join", 0);
-    let mut cloud = join(&parts, grid, params.leaf, points.len());
+    let mut cloud = join(parts, grid, params.leaf, points.len());
     cloud.count = points.len() - skipped;
     cloud.skipped = skipped;
     cloud.spacing = cloud.measure_spacing();
@@ -119,7 +119,8 @@ fn grid(aabb: Aabb, params: &CloudParams) -> Result<Grid, CloudError> {
         None if aabb == Aabb::EMPTY => Aabb { min: DVec3::splat(-0.5), max: DVec3::splat(0.5) },
         None => aabb,
     };
-    Grid::around(all).ok_or(CloudError::TooLarge { extent: all.extent().max_element() })
+    let extent = all.extent().max_element().max(all.max.abs().max(all.min.abs()).max_element());
+    Grid::around(all).ok_or(CloudError::TooLarge { extent })
 }
 
 /// The keys of a chunk, bucket by bucket.
@@ -134,6 +135,7 @@ fn pieces(points: &[DVec3], first: u32, grid: &Grid) -> Pieces {
     let mut keys = Vec::with_capacity(points.len());
     for (i, p) in points.iter().enumerate() {
         if let Some(place) = p.is_finite().then(|| grid.place(*p)).flatten() {
+            debug_assert!(grid.holds(place), "the grid is around all points");
             keys.push(key(place, grid.corner, first + i as u32));
         }
     }
@@ -314,12 +316,17 @@ struct List<'a> {
 }
 
 /// The cloud of all buckets.
-fn join(parts: &[Part], grid: Grid, most: usize, ids: usize) -> Cloud {
+fn join(parts: Vec<Part>, grid: Grid, most: usize, ids: usize) -> Cloud {
     let total = |f: fn(&Part) -> usize| parts.iter().map(f).sum::<usize>();
-    let mut top =
-        Top { parts, most, nodes: Vec::new(), leaves: Vec::new(), starts: Vec::with_capacity(BUCKETS + 1) };
+    let mut top = Top {
+        parts: &parts,
+        most,
+        nodes: Vec::new(),
+        leaves: Vec::new(),
+        starts: Vec::with_capacity(BUCKETS + 1),
+    };
     let mut start = 0;
-    for part in parts {
+    for part in &parts {
         top.starts.push(start);
         start += part.ids.len();
     }
@@ -333,11 +340,12 @@ fn join(parts: &[Part], grid: Grid, most: usize, ids: usize) -> Cloud {
 
     // Room to grow, which takes no memory before it is used: edits must not wait for all points to be copied elsewhere.
     let room = |n: usize| n + n / 4 + 64;
+    let (nodes, leaves) = (top.nodes, top.leaves);
     let mut positions: Vec<[f32; 3]> = Vec::with_capacity(room(start));
     prefer_large_pages(&mut positions);
     let mut all: Vec<u32> = Vec::with_capacity(room(start));
     prefer_large_pages(&mut all);
-    for part in parts {
+    for part in &parts {
         positions.extend_from_slice(&part.positions);
         all.extend_from_slice(&part.ids);
     }
@@ -348,18 +356,18 @@ fn join(parts: &[Part], grid: Grid, most: usize, ids: usize) -> Cloud {
         slot_of[*id as usize] = slot as u32;
     }
     let mut groups = Vec::new();
-    for ids in parts.iter().flat_map(|p| &p.twins) {
+    for ids in parts.into_iter().flat_map(|p| p.twins) {
         let slot = ids.first().map_or(NOWHERE, |head| slot_of[*head as usize]);
         let group = SHARED | groups.len() as u32;
         ids.iter().for_each(|id| slot_of[*id as usize] = group);
-        groups.push(Group { slot, ids: ids.clone() });
+        groups.push(Group { slot, ids });
     }
     Cloud {
         grid,
         most,
-        nodes: top.nodes,
+        nodes,
         node_runs: Runs::default(),
-        leaves: top.leaves,
+        leaves,
         leaf_runs: Runs::default(),
         slots: Slots::new(positions, all),
         idle: (0..ids as u32).rev().filter(|id| slot_of[*id as usize] == NOWHERE).collect(),

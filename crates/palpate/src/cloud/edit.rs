@@ -1,7 +1,7 @@
 //! Points that come, go and move, while a cloud is used.
 //!
-//! Differs: elfar07 leaves this open. After any edits the octree is the one a build would make of the points there are, node by node
-//! and box by box (a test says so): a leaf that gets too full is divided, octants that become too empty are joined, and boxes are
+//! Differs: elfar07 leaves this open. After any edits the octree is the one a build in the same cube would make of the points there are,
+//! node by node and box by box (a test says so): a leaf that gets too full is divided, octants that become too empty are joined, and boxes are
 //! fitted on the way. A call looks at one way from the root to a leaf, so its work is bounded, whatever the number of points.
 
 use super::grid::{DEEPEST, LARGEST, Place, REACH, octant, octant_corner};
@@ -36,9 +36,10 @@ impl Cloud {
     /// besides memory that has to grow now and then.
     ///
     /// # Errors
-    /// When the point is not finite, out of reach (see [`super::CloudParams::region`]) or one too many. Nothing is changed then.
+    /// When the point is not finite, out of reach (see [`super::CloudParams::region`]) or one too many. No point is changed then.
     pub fn insert(&mut self, p: DVec3) -> Result<u32, CloudError> {
         let place = self.reachable(p)?;
+        self.check_room()?;
         let id = match self.idle.pop() {
             Some(id) => id,
             None if self.slot_of.len() >= Self::MOST_POINTS => {
@@ -72,9 +73,16 @@ impl Cloud {
             return Err(CloudError::NoSuchPoint { id });
         }
         let place = self.reachable(p)?;
+        self.check_room()?;
         self.take(id);
         self.add(id, place);
         Ok(())
+    }
+
+    /// Whether slots keep clear of the numbers of groups.
+    fn check_room(&self) -> Result<(), CloudError> {
+        let room = self.slots.len() + 16 * super::MOST_IN_LEAF < SHARED as usize;
+        if room { Ok(()) } else { Err(CloudError::TooManyPoints { points: self.count + 1 }) }
     }
 
     /// The place of a point, with the root grown to hold it.

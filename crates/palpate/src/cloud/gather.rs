@@ -6,6 +6,10 @@ use super::search::{each_near, search};
 use crate::simd::{Lanes, dispatch};
 use glam::DVec3;
 use std::cell::Cell;
+use std::cmp::Ordering;
+
+/// Up to this many nearest ones are kept in order while they are found.
+const SORTED: usize = 64;
 
 /// A position of a cloud: its slot and the square of how far it is [m²].
 pub(super) type Found = (f32, u32);
@@ -31,8 +35,8 @@ impl Cloud {
         out.clear();
         let Some(local) = self.local(p) else { return };
         with_scratch(|slots| {
-            self.slots_within(local, radius, slots);
-            out.extend(slots.iter().map(|(_, slot)| self.found(*slot, p)));
+            self.slots_within(local, radius * (1.0 + 1e-6) + Self::blur(local), slots);
+            out.extend(slots.iter().map(|(_, slot)| self.found(*slot, p)).filter(|n| n.distance <= radius));
         });
         out.sort_unstable_by_key(|n| n.id);
     }
@@ -60,8 +64,25 @@ impl Cloud {
         out.clear();
         let k = k.min(self.slots.len());
         if k > 0 {
-            out.reserve(k + 1);
+            out.reserve(if k <= SORTED { k + 1 } else { 2 * k + crate::simd::LANES });
             few(self, local, k, out);
+            if k > SORTED {
+                self.keep_nearest(k, out);
+                out.sort_unstable_by(|a, b| self.order(a, b));
+            }
+        }
+    }
+
+    /// Nearest first; of those at one distance the lowest id.
+    fn order(&self, a: &Found, b: &Found) -> Ordering {
+        a.0.total_cmp(&b.0).then_with(|| self.slots.id(a.1).cmp(&self.slots.id(b.1)))
+    }
+
+    /// Leaves the `k` nearest, in any order.
+    fn keep_nearest(&self, k: usize, out: &mut Vec<Found>) {
+        if out.len() > k {
+            out.select_nth_unstable_by(k - 1, |a, b| self.order(a, b));
+            out.truncate(k);
         }
     }
 }
@@ -88,8 +109,17 @@ fn few_kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], k: usize, out: &mut Vec<Foun
     let (at, p) = (p, [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])]);
     let mut limit = f32::INFINITY;
     search::<L>(cloud, at, &mut limit, |leaf, limit| {
-        each_near::<L>(cloud, leaf, &p, *limit, |slot, d| keep(cloud, k, (d, slot), out));
-        if out.len() == k {
+        if k <= SORTED {
+            each_near::<L>(cloud, leaf, &p, *limit, |slot, d| keep(cloud, k, (d, slot), out));
+            if out.len() == k {
+                *limit = out[k - 1].0;
+            }
+            return;
+        }
+        // Many are sorted out now and then.
+        each_near::<L>(cloud, leaf, &p, *limit, |slot, d| out.push((d, slot)));
+        if out.len() >= 2 * k {
+            cloud.keep_nearest(k, out);
             *limit = out[k - 1].0;
         }
     });

@@ -49,18 +49,19 @@ impl Grid {
         // A metre for a single place: there is nothing to go by.
         let extent = if extent > 0.0 { extent } else { 1.0 };
         let least = extent / ((1u64 << BUILT) - 4) as f64;
-        let unit = 2f64.powi(least.log2().ceil() as i32).max(UNITS.0);
-        // Rounding of the logarithm must not make it too small.
-        let unit = if unit < least { 2.0 * unit } else { unit };
+        let mut unit = 2f64.powi(least.log2().ceil() as i32).max(UNITS.0);
         let half = 1i64 << (BUILT - 1);
-        let fits = unit <= UNITS.1 && aabb.centre().is_finite();
-        fits.then_some(Self {
-            origin: aabb.centre(),
-            unit,
-            per_metre: 1.0 / unit,
-            corner: [-half; 3],
-            log: BUILT,
-        })
+        while unit <= UNITS.1 && aabb.centre().is_finite() {
+            let grid =
+                Self { origin: aabb.centre(), unit, per_metre: 1.0 / unit, corner: [-half; 3], log: BUILT };
+            // Rounding, of the logarithm and of the middle far from zero, must not leave a corner outside.
+            let inside = |p: DVec3| grid.place(p).is_some_and(|place| grid.holds(place));
+            if inside(aabb.min) && inside(aabb.max) {
+                return Some(grid);
+            }
+            unit *= 2.0;
+        }
+        None
     }
 
     /// The place nearest to `p`; none when it is not finite or farther than a cube may grow.
@@ -135,6 +136,25 @@ mod tests {
                 // Where the extent is more than rounding of such coordinates, it is divided finely.
                 let kept = (max - min).x;
                 assert!(kept == 0.0 || grid.unit <= kept / (1 << 22) as f64 || grid.unit == UNITS.0);
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_of_a_few_roundings_far_from_zero_are_held_whole() {
+        for k in 0..23 {
+            let (mut low, mut high) = (1e7f64.next_up(), 1e7f64.next_up());
+            for _ in 0..(1u32 << k).min(4096) - 1 {
+                high = high.next_up();
+            }
+            low = low.min(high);
+            let aabb = Aabb { min: DVec3::splat(low), max: DVec3::splat(high) };
+            let grid = Grid::around(aabb).unwrap();
+            for p in [aabb.min, aabb.max] {
+                let place = grid.place(p).unwrap();
+                let local = grid.local(place);
+                assert!(grid.holds(place), "{k}");
+                assert!((grid.origin.x + f64::from(local[0]) - p.x).abs() <= 0.5 * grid.unit + 4e-9, "{k}");
             }
         }
     }

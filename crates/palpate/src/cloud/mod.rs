@@ -254,7 +254,8 @@ pub struct CloudReport {
     pub depth: usize,
     /// Median distance from a position to the nearest other one when the cloud was built [m]; 0 for less than two.
     pub spacing: f64,
-    /// Positions are multiples of this about the middle: off by at most half of it along each axis [m].
+    /// Positions are multiples of this about the middle: off by at most half of it along each axis, three times that for points that were
+    /// inserted far outside the box of the build [m].
     pub rounding: f64,
     /// Memory besides 12 bytes for each position [bytes].
     pub overhead: usize,
@@ -291,9 +292,10 @@ impl Cloud {
         self.slot_of.len() as u32
     }
 
-    /// Makes room for `more` insertions or moves, about 50 bytes each, so that none of them waits for memory: for loops that must keep
-    /// time. Otherwise memory comes from the system as it is needed, which takes up to milliseconds now and then.
+    /// Makes room for `more` insertions or moves, about 50 bytes each, so that they need not wait for the system to give memory: for loops
+    /// that must keep time. Otherwise it comes as it is needed, which takes up to milliseconds now and then. A clone has no such room.
     pub fn reserve(&mut self, more: usize) {
+        let more = more.min(Self::MOST_POINTS - self.count);
         // A leaf that grows moves, and leaves room behind that only others of its size take.
         self.slots.reserve(2 * more);
         touch(&mut self.slot_of, more, NOWHERE);
@@ -329,7 +331,7 @@ impl Cloud {
         self.spacing
     }
 
-    /// A box around all points, at most 1/256 of an octant larger than the smallest on each side; empty without points [m].
+    /// A box around all points, on each side at most 1/256 of the octree's edge larger than the smallest; empty without points [m].
     pub fn aabb(&self) -> Aabb {
         let root = &self.nodes[0];
         if root.used() == 0 {
@@ -362,8 +364,9 @@ impl Cloud {
         }
         let lists =
             4 * (self.slot_of.len() + self.idle.len()) + self.node_runs.bytes() + self.leaf_runs.bytes();
-        // A tree set takes about eight bytes for an id.
-        let twins = self.groups.iter().map(|g| size_of::<Group>() + 8 * g.ids.len()).sum::<usize>();
+        // A tree set takes its memory in pieces of about 64 bytes for up to eleven ids.
+        let twins =
+            self.groups.iter().map(|g| size_of::<Group>() + 64 * g.ids.len().div_ceil(6)).sum::<usize>();
         let nodes = size_of::<Node>() * self.nodes.len() + size_of::<Leaf>() * self.leaves.len();
         report.overhead = nodes + lists + twins + self.slots.bytes() - 12 * report.positions;
         report
@@ -375,9 +378,18 @@ impl Cloud {
         self.grid.origin + DVec3::new(x.into(), y.into(), z.into())
     }
 
-    /// A place in the cloud's frame, relative to its origin, as searches have it; none when it is not finite.
+    /// A place in the cloud's frame, relative to its origin, as searches have it; none when it is not finite. What is farther than squares
+    /// of single precision can tell is taken to where they can: nothing of a cloud is out there.
     fn local(&self, p: DVec3) -> Option<[f32; 3]> {
-        let v = (p - self.grid.origin).as_vec3();
-        v.is_finite().then(|| v.to_array())
+        /// [m]
+        const FARTHEST: f64 = 4e18;
+        let v = (p - self.grid.origin).clamp(DVec3::splat(-FARTHEST), DVec3::splat(FARTHEST));
+        p.is_finite().then(|| v.as_vec3().to_array())
+    }
+
+    /// How far single precision may move a probe at `local`, generously [m].
+    fn blur(local: [f32; 3]) -> f64 {
+        let largest = local.iter().fold(0f32, |m, x| m.max(x.abs()));
+        f64::from(largest) * 2f64.powi(-22)
     }
 }

@@ -36,7 +36,7 @@ pub struct ProxyParams {
 }
 
 impl ProxyParams {
-    /// This stiffness [N/m], without damping, friction and limit, 512 places.
+    /// This stiffness [N/m], without damping, friction and limit, 128 places.
     pub fn new(stiffness: f64) -> Self {
         Self {
             stiffness,
@@ -45,7 +45,7 @@ impl ProxyParams {
             kinetic_friction: 0.0,
             most_force: f64::INFINITY,
             radius: None,
-            most_steps: 512,
+            most_steps: 128,
         }
     }
 

@@ -12,10 +12,12 @@ impl Cloud {
         let n = self.slots.len();
         let mut all = Vec::with_capacity(SAMPLE);
         let mut few = Vec::with_capacity(3);
-        for i in 0..n.min(SAMPLE) {
-            let position = self.slots.position((i * n / n.min(SAMPLE)) as u32);
-            // Free room is infinitely far.
-            if position[0].is_finite() {
+        let samples = n.min(SAMPLE);
+        for i in 0..samples {
+            // Free room is infinitely far: the next position is taken.
+            let slots = i * n / samples..(i + 1) * n / samples;
+            let there = slots.map(|s| self.slots.position(s as u32)).find(|p| p[0].is_finite());
+            if let Some(position) = there {
                 self.slots_nearest(position, 2, &mut few);
                 all.extend(few.get(1).map(|f| f.0));
             }

@@ -83,12 +83,9 @@ fn the_nearest_point_is_that_of_comparing_all() {
                 );
                 assert_eq!(Some(n.point), cloud.position(id));
                 // A limit just enough, and one just not.
-                let just = f64::from(d).sqrt();
-                assert_eq!(cloud.nearest_within(p, just * (1.0 + 1e-6)).map(|n| n.id), Some(id));
-                assert_eq!(
-                    cloud.nearest_within(p, just * (1.0 - 1e-6)).map(|n| n.id),
-                    if d == 0.0 { Some(id) } else { None }
-                );
+                assert_eq!(cloud.nearest_within(p, n.distance), Some(n));
+                let less = cloud.nearest_within(p, n.distance.next_down());
+                assert_eq!(less, None, "{name} {p}");
             }
         }
     }
@@ -121,15 +118,21 @@ fn boxes_and_neighbours_are_those_of_testing_all() {
                 x * x + y * y + z * z
             };
             cloud.within_into(p, radius, &mut within);
-            let expected: Vec<u32> =
-                heads.iter().copied().filter(|id| sq(id) <= (radius * radius) as f32).collect();
+            let expected: Vec<u32> = heads
+                .iter()
+                .copied()
+                .filter(|id| cloud.position(*id).unwrap().distance(p) <= radius)
+                .collect();
             assert_eq!(within.iter().map(|n| n.id).collect::<Vec<_>>(), expected, "{name} {p}");
 
-            cloud.nearest_k_into(p, 7, &mut few);
             let mut expected = heads.clone();
             expected.sort_by(|a, b| sq(a).total_cmp(&sq(b)).then(a.cmp(b)));
-            expected.truncate(7);
-            assert_eq!(few.iter().map(|n| n.id).collect::<Vec<_>>(), expected, "{name} {p}");
+            // Kept in order, and sorted out now and then.
+            for k in [200, 7] {
+                cloud.nearest_k_into(p, k, &mut few);
+                expected.truncate(k);
+                assert_eq!(few.iter().map(|n| n.id).collect::<Vec<_>>(), expected, "{name} {p}");
+            }
         }
     }
     assert!(touched > 1000, "{touched}");
@@ -166,6 +169,39 @@ fn bad_input_is_defined() {
     assert!(matches!(Cloud::build(&[], &wrong), Err(CloudError::BadRegion { .. })));
     let far = [DVec3::ZERO, DVec3::splat(1e300)];
     assert!(matches!(Cloud::build(&far, &params), Err(CloudError::TooLarge { .. })));
+}
+
+#[test]
+fn probes_as_far_as_numbers_go_have_a_nearest_point() {
+    let (_, points) = kinds().swap_remove(1);
+    let cloud = Cloud::build(&points, &CloudParams::default()).unwrap();
+    let mut few = Vec::new();
+    for far in [1e3, 1e9, 1e19, 1e30, 1e300] {
+        let n = cloud.nearest(DVec3::new(far, -far, 0.5 * far)).unwrap();
+        assert!(n.distance.is_finite() || far > 1e100);
+        cloud.nearest_k_into(DVec3::splat(far), 3, &mut few);
+        assert_eq!(few.len(), 3);
+    }
+}
+
+#[test]
+fn points_a_rounding_apart_far_from_zero_stay_where_they_are() {
+    let b = 1e7f64.next_up();
+    for points in [[DVec3::splat(1e7), DVec3::splat(b)], [DVec3::splat(1e7), DVec3::new(b, 1e7, 1e7)]] {
+        let cloud = Cloud::build(&points, &CloudParams::default()).unwrap();
+        for (id, p) in (0..).zip(points) {
+            assert_eq!((cloud.position(id), cloud.nearest(p).map(|n| n.id)), (Some(p), Some(id)));
+        }
+    }
+}
+
+#[test]
+fn the_spacing_is_measured_among_the_points_that_are_left() {
+    let (_, points) = kinds().swap_remove(0);
+    let mut cloud = Cloud::build(&points, &CloudParams::default()).unwrap();
+    assert!((3..3000).all(|id| cloud.remove(id)));
+    let left = cloud.measure_spacing();
+    assert!((left - 0.0025).abs() < 1e-4, "{left}");
 }
 
 #[test]

@@ -17,7 +17,8 @@ impl Cloud {
     /// Whether `p`, in the cloud's frame [m], is in the closed box around some point: along no axis farther from it than `half`, half
     /// the edge of the boxes [m]. No for a point that is not finite and for a negative or NaN `half`.
     ///
-    /// Exact for positions as kept: what testing the box of every point gives. Cost: about 0.1 µs near a million points.
+    /// Exact for positions as kept, `p` and `half` in single precision about the middle of the cloud: what testing the box of every point
+    /// gives. Cost: about 0.1 µs near a million points.
     pub fn touches(&self, p: DVec3, half: f64) -> bool {
         let mut hits = Hits { first_only: true, slots: None, any: false };
         self.local(p).is_some_and(|p| {

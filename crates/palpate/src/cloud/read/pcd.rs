@@ -93,7 +93,7 @@ fn text(input: &Input<'_>, header: &Header) -> Result<RawCloud, CloudReadError> 
     let mut roles: Vec<Role> = Vec::new();
     for field in &header.fields {
         // The header's own length bounds the fields, the row's length the columns of a histogram.
-        if roles.len() + field.count > to {
+        if field.count > to.saturating_sub(roles.len()) {
             return Err(
                 input.malformed(Place::Header, "more columns than the rows have bytes; correct COUNT")
             );
@@ -206,7 +206,9 @@ fn header(input: &Input<'_>) -> Result<Header, CloudReadError> {
             b"POINTS" => points = Some(number(words.next())?),
             b"VIEWPOINT" => {
                 let mut next = || fast_float2::parse::<f64, _>(words.next().unwrap_or_default()).ok();
-                viewpoint = (|| Some(DVec3::new(next()?, next()?, next()?)))();
+                let place = (|| Some(DVec3::new(next()?, next()?, next()?)))();
+                // The origin is what writers put there that know of no sensor.
+                viewpoint = place.filter(|p| *p != DVec3::ZERO);
             }
             b"DATA" => {
                 let encoding = match words.next().unwrap_or_default() {

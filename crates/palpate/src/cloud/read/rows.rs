@@ -48,7 +48,7 @@ pub(super) fn roles<'a>(names: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Rol
 pub(super) fn role(name: &[u8]) -> Role {
     let name = name.strip_prefix(b"\"").unwrap_or(name);
     let end = name.iter().position(|b| matches!(b, b'"' | b'[' | b'(')).unwrap_or(name.len());
-    Some(match name[..end].to_ascii_lowercase().as_slice() {
+    Some(match name[..end].trim_ascii().to_ascii_lowercase().as_slice() {
         b"x" => 0,
         b"y" => 1,
         b"z" => 2,

@@ -73,11 +73,13 @@ fn plan(text: &[u8]) -> Result<Plan, CloudReadError> {
                 format!("expected numbers or names of columns but found {found}; correct it"),
             );
         }
-        let roles = rows::roles(first.iter().copied()).map_err(|missing| CloudReadError::NoCoordinate {
-            file: None,
-            format: CloudFormat::Xyz,
-            missing,
-            found: shown(&text[row..from]),
+        let roles = rows::roles(names(&text[row..from]).into_iter()).map_err(|missing| {
+            CloudReadError::NoCoordinate {
+                file: None,
+                format: CloudFormat::Xyz,
+                missing,
+                found: shown(&text[row..from]),
+            }
         })?;
         let Some(start) = next_line(text, from, true) else {
             return Err(CloudReadError::NoPoints { file: None, format: CloudFormat::Xyz, skipped: 0 });
@@ -90,11 +92,17 @@ fn plan(text: &[u8]) -> Result<Plan, CloudReadError> {
             .filter(|names| names.len() == first.len())
             .and_then(|names| rows::roles(names.into_iter()).ok())
     };
-    let line = &text[row..line_end(text, row)];
-    if line.contains(&b';') && line.contains(&b',') {
-        let problem = format!("{} has commas and semicolons; write numbers with decimal points", shown(line));
-        return malformed(row, problem);
+    let mut at = row;
+    for _ in 0..PROBED {
+        let Some(start) = next_line(text, at, true) else { break };
+        at = line_end(text, start);
+        if decimal_commas(&text[start..at]) {
+            let line = shown(&text[start..at]);
+            let problem = format!("{line} seems to have decimal commas; write numbers with decimal points");
+            return malformed(start, problem);
+        }
     }
+    let line = &text[row..line_end(text, row)];
     let columns = words(line, MOST_COLUMNS).len();
     if columns < 3 {
         let problem = format!("{} has {columns} columns; a point needs x, y and z", shown(line));
@@ -106,6 +114,24 @@ fn plan(text: &[u8]) -> Result<Plan, CloudReadError> {
     let used = roles.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
     roles.truncate(used);
     Ok(Plan { from, roles })
+}
+
+/// Whether commas seem to be inside numbers: they stand between digits, and something else separates.
+fn decimal_commas(line: &[u8]) -> bool {
+    let inside = line.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b',' && w[2].is_ascii_digit());
+    let pieces: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|p| !p.is_empty()).collect();
+    let blank = pieces.windows(2).any(|p| !p[0].ends_with(b",") && !p[1].starts_with(b","));
+    line.contains(&b',') && line.contains(&b';') || inside && blank
+}
+
+/// The names of a line of names: between commas, semicolons or tabs there may be blanks in them.
+fn names(line: &[u8]) -> Vec<&[u8]> {
+    match [b',', b';', b'\t'].into_iter().find(|s| line.contains(s)) {
+        Some(separator) => {
+            line.split(|b| *b == separator).map(<[u8]>::trim_ascii).take(MOST_COLUMNS).collect()
+        }
+        None => words(line, MOST_COLUMNS),
+    }
 }
 
 /// The comment on the line before the one that begins at `row`, without its mark.
