@@ -22,13 +22,18 @@
 
 mod build;
 mod edit;
+mod force;
 mod gather;
 mod grid;
 mod nearest;
 mod node;
 mod search;
+mod proxy;
+mod scene;
+mod six_point;
 mod slots;
 mod spacing;
+mod surface;
 mod touch;
 
 #[cfg(test)]
@@ -36,7 +41,12 @@ mod edit_tests;
 #[cfg(test)]
 mod tests;
 
+pub use force::{PointForce, PointForceParams};
 pub use nearest::Nearest;
+pub use proxy::{Proxy, ProxyParams, Touch};
+pub use scene::{Mode, Model, ModelId, Scene, SceneNearest, TouchParams};
+pub use six_point::{SixPoint, Work};
+pub use surface::{Fit, Scratch, Surface};
 
 use crate::math::Aabb;
 use glam::DVec3;
@@ -133,6 +143,16 @@ pub enum CloudError {
     NoSuchPoint {
         /// The number given.
         id: u32,
+    },
+    /// A parameter of touch or force is out of range.
+    #[error("{name} is {value}; it must be {range}")]
+    BadParameter {
+        /// Which one.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        range: &'static str,
     },
     /// The work was stopped.
     #[error("cancelled")]
