@@ -31,9 +31,9 @@ mod mass;
 mod obj;
 mod off;
 mod orient;
-mod ply;
-mod ply_header;
-mod read_error;
+pub(crate) mod ply;
+pub(crate) mod ply_header;
+pub(crate) mod read_error;
 #[cfg(test)]
 mod repair_tests;
 pub mod samples;
@@ -46,7 +46,7 @@ mod stitch;
 mod stl;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 mod thicken;
 pub(crate) mod topology;
 mod triangulate;

@@ -169,7 +169,7 @@ fn strip(corners: &[u32], soup: &mut Soup, at: usize) {
     }
 }
 
-fn pass_over(data: &mut Data<'_>, element: &Element<'_>) -> Result<(), ReadError> {
+pub(crate) fn pass_over(data: &mut Data<'_>, element: &Element<'_>) -> Result<(), ReadError> {
     if let Some(size) = element.fixed_size().filter(|_| data.encoding != Encoding::Text) {
         let taken = data.take(element.count.saturating_mul(size));
         return if taken.is_some() { Ok(()) } else { Err(data.ends(element, 0)) };
@@ -187,14 +187,14 @@ fn pass_over(data: &mut Data<'_>, element: &Element<'_>) -> Result<(), ReadError
 }
 
 /// The body of the file: words or bytes.
-struct Data<'a> {
-    text: Text<'a>,
-    encoding: Encoding,
+pub(crate) struct Data<'a> {
+    pub(crate) text: Text<'a>,
+    pub(crate) encoding: Encoding,
 }
 
 impl<'a> Data<'a> {
     /// Refuses a count that the rest of the file cannot hold, before anything is allocated for it.
-    fn check_room(&self, element: &Element<'_>) -> Result<(), ReadError> {
+    pub(crate) fn check_room(&self, element: &Element<'_>) -> Result<(), ReadError> {
         let least = match self.encoding {
             // A digit and a separator for each value, the last without.
             Encoding::Text => 2 * element.properties.len(),
@@ -212,21 +212,21 @@ impl<'a> Data<'a> {
         )))
     }
 
-    fn start_of_element(&mut self) -> usize {
+    pub(crate) fn start_of_element(&mut self) -> usize {
         if self.encoding == Encoding::Text {
             self.text.skip_space();
         }
         self.text.at
     }
 
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let taken = self.text.bytes.get(self.text.at..self.text.at.checked_add(n)?)?;
         self.text.at += n;
         Some(taken)
     }
 
     #[inline]
-    fn number(&mut self, kind: Scalar, element: &Element<'_>, i: usize) -> Result<f64, ReadError> {
+    pub(crate) fn number(&mut self, kind: Scalar, element: &Element<'_>, i: usize) -> Result<f64, ReadError> {
         if self.encoding == Encoding::Text {
             self.text.skip_space();
             return self.text.number_of("a value", element.title(), i, element.count);
@@ -239,7 +239,7 @@ impl<'a> Data<'a> {
 
     /// The length of a list, checked against the rest of the file.
     #[inline]
-    fn list_length(
+    pub(crate) fn list_length(
         &mut self,
         property: &Property<'_>,
         element: &Element<'_>,
@@ -259,7 +259,12 @@ impl<'a> Data<'a> {
         Err(ReadError::malformed(Format::Ply, self.place(at), problem))
     }
 
-    fn skip(&mut self, property: &Property<'_>, element: &Element<'_>, i: usize) -> Result<(), ReadError> {
+    pub(crate) fn skip(
+        &mut self,
+        property: &Property<'_>,
+        element: &Element<'_>,
+        i: usize,
+    ) -> Result<(), ReadError> {
         let n = if property.list.is_some() { self.list_length(property, element, i)? } else { 1 };
         if self.encoding == Encoding::Text {
             for _ in 0..n {
@@ -276,7 +281,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    fn place(&self, at: usize) -> Place {
+    pub(crate) fn place(&self, at: usize) -> Place {
         match self.encoding {
             Encoding::Text => Place::line_of(self.text.bytes, at),
             _ => Place::Byte(at),
@@ -284,7 +289,7 @@ impl<'a> Data<'a> {
     }
 
     #[cold]
-    fn ends(&self, element: &Element<'_>, i: usize) -> ReadError {
+    pub(crate) fn ends(&self, element: &Element<'_>, i: usize) -> ReadError {
         let (title, count) = (element.title(), element.count);
         let problem = format!("the file ends in {title} {i} of {count}; it is cut short, export it again");
         ReadError::malformed(Format::Ply, self.place(self.text.bytes.len()), problem)

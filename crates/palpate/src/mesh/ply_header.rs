@@ -6,7 +6,7 @@ use super::{Format, Place, ReadError};
 
 /// How the body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     Text,
     Little,
     Big,
@@ -14,7 +14,7 @@ pub(super) enum Encoding {
 
 /// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     I8,
     U8,
     I16,
@@ -42,7 +42,7 @@ impl Scalar {
 
     /// Bytes in a binary file.
     #[inline]
-    pub(super) fn size(self) -> usize {
+    pub(crate) fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,
@@ -53,7 +53,7 @@ impl Scalar {
 
     /// The number at the start of `bytes`, exact; None when they are too few.
     #[inline]
-    pub(super) fn read(self, bytes: &[u8], encoding: Encoding) -> Option<f64> {
+    pub(crate) fn read(self, bytes: &[u8], encoding: Encoding) -> Option<f64> {
         let big = encoding == Encoding::Big;
         Some(match self {
             Self::I8 => f64::from(*bytes.first()? as i8),
@@ -84,29 +84,29 @@ fn four(bytes: &[u8], big: bool) -> Option<u32> {
 }
 
 /// A number, or a list of numbers when `list` gives the type of its length.
-pub(super) struct Property<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) list: Option<Scalar>,
-    pub(super) value: Scalar,
+pub(crate) struct Property<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) list: Option<Scalar>,
+    pub(crate) value: Scalar,
 }
 
 /// `count` records of the same properties.
-pub(super) struct Element<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) count: usize,
-    pub(super) properties: Vec<Property<'a>>,
+pub(crate) struct Element<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) count: usize,
+    pub(crate) properties: Vec<Property<'a>>,
     /// Line of the header that declares it.
     line: Place,
 }
 
 impl Element<'_> {
     /// Bytes of one record in a binary file; None when a list makes them vary.
-    pub(super) fn fixed_size(&self) -> Option<usize> {
+    pub(crate) fn fixed_size(&self) -> Option<usize> {
         self.properties.iter().map(|p| if p.list.is_some() { None } else { Some(p.value.size()) }).sum()
     }
 
     /// The name for messages.
-    pub(super) fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         match self.name {
             b"vertex" => "vertex",
             b"face" => "face",
@@ -116,21 +116,21 @@ impl Element<'_> {
     }
 
     /// An error at the declaration.
-    pub(super) fn fail(&self, problem: impl Into<String>) -> ReadError {
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> ReadError {
         let problem = format!("element {}: {}", shown(self.name), problem.into());
         ReadError::malformed(Format::Ply, self.line, problem)
     }
 }
 
-pub(super) struct Header<'a> {
-    pub(super) encoding: Encoding,
-    pub(super) elements: Vec<Element<'a>>,
+pub(crate) struct Header<'a> {
+    pub(crate) encoding: Encoding,
+    pub(crate) elements: Vec<Element<'a>>,
     /// Offset of the first byte behind the header.
-    pub(super) body: usize,
+    pub(crate) body: usize,
 }
 
 impl<'a> Header<'a> {
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ReadError> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, ReadError> {
         let mut text = Text::new(bytes, 0, Format::Ply);
         let magic = text.word();
         if magic != b"ply" {

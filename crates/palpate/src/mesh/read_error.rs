@@ -108,7 +108,7 @@ pub enum ReadError {
 impl ReadError {
     /// The same error, naming `path` as its file.
     #[must_use]
-    pub(super) fn in_file(mut self, path: &Path) -> Self {
+    pub(crate) fn in_file(mut self, path: &Path) -> Self {
         match &mut self {
             Self::UnknownFormat { file }
             | Self::Malformed { file, .. }
@@ -146,7 +146,7 @@ pub enum Place {
 
 impl Place {
     /// The line that holds byte `at` of `text`. Scans from the start: for error messages only.
-    pub(super) fn line_of(text: &[u8], at: usize) -> Self {
+    pub(crate) fn line_of(text: &[u8], at: usize) -> Self {
         let before = &text[..at.min(text.len())];
         let mut lines = 1;
         for (i, &b) in before.iter().enumerate() {
@@ -196,7 +196,7 @@ impl fmt::Display for Nothing {
 }
 
 /// A piece of the file for a message: printable, at most [`SHOWN`] characters.
-pub(super) fn shown(word: &[u8]) -> String {
+pub(crate) fn shown(word: &[u8]) -> String {
     /// Long enough for a number or keyword, short enough for one line.
     const SHOWN: usize = 32;
     let text: String = String::from_utf8_lossy(&word[..word.len().min(4 * SHOWN)])

@@ -5,25 +5,25 @@ use super::read_error::{Place, shown};
 use super::{Format, ReadError};
 
 /// Position in a text file.
-pub(super) struct Text<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) at: usize,
+pub(crate) struct Text<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
     format: Format,
     /// Whether a backslash at the end of a line joins it with the next (OBJ).
     joins: bool,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(bytes: &'a [u8], at: usize, format: Format) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], at: usize, format: Format) -> Self {
         Self { bytes, at, format, joins: format == Format::Obj }
     }
 
     #[inline]
-    pub(super) fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    pub(super) fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
 
@@ -45,7 +45,7 @@ impl<'a> Text<'a> {
 
     /// Moves to the next byte that is no blank; stays on this (logical) line.
     #[inline]
-    pub(super) fn skip_blanks(&mut self) {
+    pub(crate) fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | 0x0b | 0x0c) => self.at += 1,
@@ -59,14 +59,14 @@ impl<'a> Text<'a> {
     }
 
     /// Moves to the next byte that is neither blank nor line end.
-    pub(super) fn skip_space(&mut self) {
+    pub(crate) fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)) {
             self.at += 1;
         }
     }
 
     /// Like [`Text::skip_space`], and skips comments from `#` to the end of their line.
-    pub(super) fn skip_space_and_comments(&mut self) {
+    pub(crate) fn skip_space_and_comments(&mut self) {
         loop {
             self.skip_space();
             match self.peek() {
@@ -78,13 +78,13 @@ impl<'a> Text<'a> {
 
     /// Whether nothing but a comment is left on this line. Call after [`Text::skip_blanks`].
     #[inline]
-    pub(super) fn line_done(&self) -> bool {
+    pub(crate) fn line_done(&self) -> bool {
         matches!(self.peek(), None | Some(b'\n' | b'\r' | b'#'))
     }
 
     /// Moves behind the end of this physical line.
     #[inline]
-    pub(super) fn skip_line(&mut self) {
+    pub(crate) fn skip_line(&mut self) {
         while let Some(b) = self.peek() {
             self.at += 1;
             if b == b'\n' || b == b'\r' {
@@ -95,7 +95,7 @@ impl<'a> Text<'a> {
 
     /// Moves behind the end of this logical line: joined lines belong to it, a comment ends it.
     #[inline]
-    pub(super) fn skip_joined_line(&mut self) {
+    pub(crate) fn skip_joined_line(&mut self) {
         while let Some(b) = self.peek() {
             match b {
                 b'\n' | b'\r' => {
@@ -111,7 +111,7 @@ impl<'a> Text<'a> {
 
     /// The bytes up to the next blank or line end; empty at a line end.
     #[inline]
-    pub(super) fn word(&mut self) -> &'a [u8] {
+    pub(crate) fn word(&mut self) -> &'a [u8] {
         let start = self.at;
         while self.at < self.bytes.len() && !self.separates(self.at) {
             self.at += 1;
@@ -131,7 +131,7 @@ impl<'a> Text<'a> {
 
     /// The number at the cursor, `nan` and `inf` included. `what` names it for the error.
     #[inline]
-    pub(super) fn number(&mut self, what: &str) -> Result<f64, ReadError> {
+    pub(crate) fn number(&mut self, what: &str) -> Result<f64, ReadError> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         match fast_float2::parse_partial::<f64, _>(rest) {
             Ok((value, n)) if n > 0 && self.separates(self.at + n) => {
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
 
     /// The integer at the cursor, which must end at a blank, a line end or `until`.
     #[inline]
-    pub(super) fn integer(&mut self, what: &str, until: Option<u8>) -> Result<i64, ReadError> {
+    pub(crate) fn integer(&mut self, what: &str, until: Option<u8>) -> Result<i64, ReadError> {
         let start = self.at;
         let negative = match self.peek() {
             Some(b'-') => {
@@ -173,13 +173,13 @@ impl<'a> Text<'a> {
     }
 
     /// The line of the cursor, for an error.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         Place::line_of(self.bytes, self.at)
     }
 
     /// An error at the cursor.
     #[cold]
-    pub(super) fn fail(&self, problem: impl Into<String>) -> ReadError {
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> ReadError {
         ReadError::malformed(self.format, self.place(), problem)
     }
 
@@ -200,7 +200,7 @@ impl<'a> Text<'a> {
 impl Text<'_> {
     /// Like [`Text::number`]; the error also says which of how many elements it belongs to.
     #[inline]
-    pub(super) fn number_of(
+    pub(crate) fn number_of(
         &mut self,
         what: &str,
         kind: &str,
@@ -212,7 +212,7 @@ impl Text<'_> {
 
     /// Like [`Text::integer`]; the error also says which of how many elements it belongs to.
     #[inline]
-    pub(super) fn integer_of(
+    pub(crate) fn integer_of(
         &mut self,
         what: &str,
         kind: &str,
