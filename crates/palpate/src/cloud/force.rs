@@ -64,6 +64,9 @@ impl Scene {
     /// The paper's force on a probe at `p` that moves with `velocity`, both in the world's frame [m, m/s], by the scene's mode: 0
     /// outside all boxes, else stiffness × (nearest point − p) + damping × (velocity of the model there − velocity).
     ///
+    /// In [`Mode::Paper`](super::Mode::Paper) the octants of the force algorithm, which are not those of the boxes, may have no point:
+    /// then there is no nearest one, and the force is 0 though the probe is in a box.
+    ///
     /// Cost: that of [`Scene::touches`] and [`Scene::nearest`]; no allocation.
     pub fn point_force(&self, p: DVec3, velocity: DVec3, params: &PointForceParams) -> PointForce {
         if !(p.is_finite() && velocity.is_finite()) {

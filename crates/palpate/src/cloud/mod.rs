@@ -32,13 +32,21 @@ mod proxy;
 pub mod read;
 mod scene;
 mod six_point;
+mod slide;
 mod slots;
 mod spacing;
 mod surface;
+mod sweep;
 mod touch;
 
 #[cfg(test)]
 mod edit_tests;
+#[cfg(test)]
+mod proxy_tests;
+#[cfg(test)]
+mod six_tests;
+#[cfg(test)]
+mod surface_tests;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,115 @@
+//! A place that slides along the surface of points to where it is nearest to the device.
+//!
+//! Based on: Zilles and Salisbury, A constraint-based god-object method, 1995; friction as a cone as Harwin and Melder, 2002: the
+//! god-object rests while the device is in the cone below it, and else goes until the device is on the cone.
+//! Differs: the surface is the implicit one of points. Steps go along its plane, as long as the ones before say that the way is
+//! (Barzilai and Borwein, 1988), and back onto it by Newton's rule.
+
+use super::surface::{Scratch, Surface};
+use super::sweep::{ON, STEP, is_surface};
+use glam::DVec3;
+
+/// Most steps of one call: so many sixths of the radius a place can go at most.
+pub(super) const MOST: usize = 48;
+
+/// Most steps back onto the surface: each leaves about a hundredth of the distance.
+const NEWTON: usize = 6;
+
+/// How near to the goal is there, over the radius [1].
+const NEAR: f64 = 1e-7;
+
+/// A place on a surface, in its model's frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rest {
+    /// [m]
+    pub(super) x: DVec3,
+    /// Unit, towards the outside.
+    pub(super) normal: DVec3,
+    /// Friction holds it.
+    pub(super) sticking: bool,
+}
+
+/// Where a slide ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Slid {
+    /// On the surface, the device behind it; `lagging`: not yet where it would rest.
+    On { rest: Rest, lagging: bool },
+    /// On the surface, the device in front of it.
+    Out { rest: Rest },
+    /// Beyond the end of the surface [m].
+    Lost { x: DVec3 },
+}
+
+/// What a slide goes by.
+pub(super) struct Slide<'a> {
+    pub(super) surface: Surface<'a>,
+    /// The device in the model's frame [m].
+    pub(super) device: DVec3,
+    /// Cone of rest and of sliding [1].
+    pub(super) friction: (f64, f64),
+}
+
+impl Slide<'_> {
+    /// Slides from `rest`; `free` says what part of a step from one place to another nothing else is in the way of.
+    ///
+    /// At most [`MOST`] steps of up to [`NEWTON`] fits each.
+    pub(super) fn run(
+        &self,
+        rest: Rest,
+        scratch: &mut Scratch,
+        mut free: impl FnMut(DVec3, DVec3, &mut Scratch) -> f64,
+    ) -> Slid {
+        let radius = self.surface.radius();
+        let Some(mut at) = self.settle(rest.x, rest.normal, scratch) else { return Slid::Lost { x: rest.x } };
+        let mut cap = STEP * radius;
+        let mut before: Option<(DVec3, DVec3)> = None;
+        for i in 0..MOST {
+            let to = self.device - at.x;
+            let depth = -to.dot(at.normal);
+            if depth < 0.0 {
+                return Slid::Out { rest: at };
+            }
+            let along = to + depth * at.normal;
+            let far = along.length();
+            let holds = self.friction.0.max(self.friction.1) * depth;
+            let excess = far - self.friction.1 * depth;
+            at.sticking = i == 0 && holds > 0.0 && (excess <= 0.0 || (rest.sticking && far <= holds));
+            if at.sticking || excess <= NEAR * radius {
+                return Slid::On { rest: at, lagging: false };
+            }
+            let go = along * (excess / far);
+            let mut share = 1.0;
+            if let Some((x, last)) = before {
+                let (moved, less) = (at.x - x, last - go);
+                share = moved.length_squared() / moved.dot(less);
+                share = if share > 0.0 { share.clamp(0.1, 8.0) } else { 1.0 };
+                // Beyond it: shorter from now on.
+                cap *= if last.dot(go) < 0.0 { 0.5 } else { 1.0 };
+            }
+            before = Some((at.x, go));
+            let goal = at.x + (share * go).clamp_length_max(cap);
+            let Some(next) = self.settle(goal, at.normal, scratch) else { return Slid::Lost { x: goal } };
+            let part = free(at.x, next.x, scratch);
+            if part < 1.0 {
+                let short = at.x.lerp(next.x, part);
+                let rest = self.settle(short, at.normal, scratch).unwrap_or(at);
+                return Slid::On { rest, lagging: false };
+            }
+            at = next;
+        }
+        Slid::On { rest: at, lagging: true }
+    }
+
+    /// The place of the surface that Newton's rule leads to from near it; none where the surface has ended.
+    pub(super) fn settle(&self, mut x: DVec3, mut normal: DVec3, scratch: &mut Scratch) -> Option<Rest> {
+        for _ in 0..NEWTON {
+            let fit = self.surface.at(x, normal, scratch).filter(is_surface)?;
+            x -= fit.value * fit.normal;
+            normal = fit.normal;
+            if fit.value.abs() <= ON * self.surface.radius() {
+                break;
+            }
+        }
+        Some(Rest { x, normal, sticking: false })
+    }
+}

@@ -1,0 +1,132 @@
+//! Where a way first crosses the surface of points.
+//!
+//! Based on: Hart, Sphere tracing, 1996: steps as long as nothing can be in them.
+//! Differs: no point is within the radius of a step, so there is no surface; nearer than that steps are a sixth of the radius (half a
+//! spacing on a grid), and the side of the surface is kept from one to the next: a sheet of single points is crossed when the place is
+//! behind the plane it was in front of.
+
+use super::surface::{Fit, Scratch, Surface};
+use glam::DVec3;
+
+/// Steps near points, over the radius: longer, and a sheet leaves the slab of points that count before it is seen to be crossed [1].
+pub(super) const STEP: f64 = 1.0 / 6.0;
+
+/// Where the mean is farther to the side, over the radius, the surface has ended: on a straight border that is about a fifth of the
+/// radius beyond its last points [1].
+const BORDER: f64 = 0.4;
+
+/// Less confidence is no surface: the middle of a gap between two walls, where planes of either fit as badly [1].
+const LEAST_CONFIDENCE: f64 = 0.15;
+
+/// Most places looked at to find a crossing between two steps.
+const HALVINGS: usize = 24;
+
+/// How near to 0 is on the surface, over the radius [1].
+pub(super) const ON: f64 = 1e-9;
+
+/// A way in a model's frame [m], and the normal of the surface at its beginning, if it begins near one: it begins in front of that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) from: DVec3,
+    pub(super) to: DVec3,
+    pub(super) side: Option<DVec3>,
+}
+
+/// How far a way led.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Swept {
+    /// Part of the way [1].
+    pub(super) t: f64,
+    /// The normal of the surface at its end, towards the side it is on; none where there is none.
+    pub(super) side: Option<DVec3>,
+    /// It ends on the surface.
+    pub(super) hit: bool,
+}
+
+/// Whether a plane is that of a surface, not of a border or of scattered points.
+pub(super) fn is_surface(fit: &Fit) -> bool {
+    fit.off_centre <= BORDER && fit.confidence >= LEAST_CONFIDENCE
+}
+
+/// Follows `way` to the first crossing. Takes from `left` one for each place it looks at and stops at none left; each takes a nearest
+/// point and at most two fits, and the crossing [`HALVINGS`] fits more.
+pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch: &mut Scratch) -> Swept {
+    let (radius, length) = (surface.radius(), way.from.distance(way.to));
+    let clear = |side| Swept { t: 1.0, side, hit: false };
+    if length == 0.0 {
+        return clear(way.side);
+    }
+    let step = STEP * radius;
+    let (mut side, mut last, mut t) = (way.side, 0.0, 0.0);
+    loop {
+        if *left == 0 {
+            return Swept { t: last, side, hit: false };
+        }
+        *left -= 1;
+        let x = way.from.lerp(way.to, t);
+        let Some(nearest) = surface.cloud().nearest_within(x, length * (1.0 - t) + radius) else {
+            return clear(None);
+        };
+        if let Some(n) = side.filter(|_| t > 0.0) {
+            let fit = surface.at(x, n, scratch);
+            if fit.is_some_and(|f| f.value <= 0.0)
+                && let Some(hit) = crossing(surface, way, (last, t), n, scratch)
+            {
+                return hit;
+            }
+            side = fit.filter(|f| f.value > 0.0).map(|f| f.normal);
+        }
+        // Points in front of the place are of another sheet: its side counts now.
+        let other = side.is_some_and(|n| (nearest.point - x).dot(n) > step);
+        if side.is_none() || other {
+            let fit = surface.at(x, x - nearest.point, scratch);
+            side = fit.map(|f| if f.value < 0.0 { -f.normal } else { f.normal });
+        }
+        if t >= 1.0 {
+            return clear(side);
+        }
+        last = t;
+        t = (t + (nearest.distance - radius).max(step) / length).min(1.0);
+    }
+}
+
+/// The place between two parts of a way where the surface, seen with the normal `n`, is crossed: by false position, which keeps both
+/// ends. None where it has ended or is none.
+fn crossing(
+    surface: &Surface<'_>,
+    way: &Way,
+    (mut a, mut b): (f64, f64),
+    n: DVec3,
+    scratch: &mut Scratch,
+) -> Option<Swept> {
+    let mut fit = |t: f64| surface.at(way.from.lerp(way.to, t), n, scratch);
+    let near = ON * surface.radius();
+    let mut first = fit(a)?;
+    // A way may begin on the surface, and by rounding behind it.
+    let mut best = (a, first);
+    let mut end = fit(b)?;
+    for i in 0..HALVINGS {
+        if best.1.value <= near {
+            break;
+        }
+        let share = first.value / (first.value - end.value);
+        // Every third is a halving: false position alone can creep.
+        let t = a + (b - a) * if i % 3 == 2 || !share.is_finite() { 0.5 } else { share.clamp(0.01, 0.99) };
+        let Some(f) = fit(t) else {
+            a = t;
+            continue;
+        };
+        if f.value > 0.0 {
+            (a, first) = (t, f);
+        } else {
+            (b, end) = (t, f);
+        }
+        if f.value.abs() <= near || b - a < 1e-15 {
+            best = (t, f);
+            break;
+        }
+        best = (a, first);
+    }
+    let (t, f) = best;
+    is_surface(&f).then_some(Swept { t, side: Some(f.normal), hit: true })
+}
