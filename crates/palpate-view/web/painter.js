@@ -183,7 +183,8 @@ function painter() {
   const cell = nice(span / 6);
   $('scale').textContent = ground.kind === 'plane' ? 'grid ' + FORMATS.length(cell) : '';
 
-  const camera = { az: .55, el: .36, distance: 1, target: home };
+  const AZ = .55 + (probe ? probe.quarters * Math.PI / 2 : 0), EL = probe ? .5 : .36;
+  const camera = { az: AZ, el: EL, distance: 1, target: home };
   const LENS = 1 / Math.tan(.5 * .62);
   const axes = () => {
     const c = Math.cos(camera.el);
@@ -193,7 +194,7 @@ function painter() {
   };
   // As near as possible with everything in sight, in the middle of the screen.
   const fit = () => {
-    Object.assign(camera, { az: .55, el: .36, target: home });
+    Object.assign(camera, { az: AZ, el: EL, target: home });
     const { back, right, up } = axes(), aspect = canvas.clientWidth / Math.max(canvas.clientHeight, 1);
     for (let round = 0; round < 4; round++) {
       let need = largest, box = [Infinity, -Infinity, Infinity, -Infinity];

@@ -10,11 +10,14 @@ use palpate::math::Aabb;
 
 /// Steps of the path that the program makes.
 const STEPS: usize = 6000;
-/// Highest and lowest place of that path over the surface, over the size of the scan [1]: 1 cm and -5 cm on the waves of the paper.
+/// Highest and lowest place of that path over the surface, over the wider side of the scan [1]: 1 cm and -5 cm on the waves of the paper.
 const DIPS: (f64, f64) = (0.004, -0.02);
 /// Dips of that path, and how often it swings along each side.
 const DIP_COUNT: f64 = 14.0;
 const SWINGS: [f64; 2] = [2.0, 3.0];
+/// How high it begins above that, over the same [1], and steps until it is down: a proxy must begin outside.
+const BEGIN: f64 = 0.04;
+const DOWN: f64 = 240.0;
 /// Share of the sides that it covers [1].
 const REACH: f64 = 0.44;
 /// Most looks on the way down to the surface.
@@ -102,7 +105,6 @@ fn stop(line: &str, columns: &mut usize, time: f64) -> Result<Stop> {
 pub(crate) fn demonstration(scan: &Scan, up: DVec3, w_from_m: &Pose, rate: f64) -> Vec<Stop> {
     let aabb = Aabb::of_points(scan.raw.points.iter().copied().filter(|p| p.is_finite()));
     let (middle, extent) = (aabb.centre(), aabb.extent());
-    let size = if extent.max_element() > 0.0 { extent.max_element() } else { 1.0 };
     // The two axes that are not up.
     let axis = if up.x.abs() > 0.5 {
         0
@@ -112,6 +114,9 @@ pub(crate) fn demonstration(scan: &Scan, up: DVec3, w_from_m: &Pose, rate: f64) 
         2
     };
     let sides = [(axis + 1) % 3, (axis + 2) % 3];
+    let wide = extent[sides[0]].max(extent[sides[1]]);
+    // A scan on a line that goes up has no sides; one point has nothing.
+    let size = [wide, extent[axis], 1.0].into_iter().find(|x| *x > 0.0).unwrap_or(1.0);
     let over = |k: usize| {
         let t = k as f64 / STEPS as f64;
         let mut p = middle;
@@ -128,7 +133,8 @@ pub(crate) fn demonstration(scan: &Scan, up: DVec3, w_from_m: &Pose, rate: f64) 
             let t = k as f64 / STEPS as f64;
             let dip = 0.5 - 0.5 * (TAU * DIP_COUNT * t).cos();
             let mut p = over(k);
-            p[axis] = heights[k] + size * (DIPS.0 + (DIPS.1 - DIPS.0) * dip);
+            let begin = BEGIN * (1.0 - k as f64 / DOWN).max(0.0);
+            p[axis] = heights[k] + size * (begin + DIPS.0 + (DIPS.1 - DIPS.0) * dip);
             Stop { time: k as f64 / rate, place: w_from_m.point(p) }
         })
         .collect()
@@ -167,11 +173,12 @@ fn fill(heights: &[Option<f64>], none: f64) -> Vec<f64> {
     (0..heights.len()).map(at).collect()
 }
 
-/// Means over some steps to each side.
+/// Means over some steps to each side, as many to one as to the other, so that slopes stay where they are.
 fn even(heights: &[f64]) -> Vec<f64> {
     let n = heights.len();
     let mean = |k: usize| {
-        let around = &heights[k.saturating_sub(EVEN)..(k + EVEN + 1).min(n)];
+        let reach = EVEN.min(k).min(n - 1 - k);
+        let around = &heights[k - reach..=k + reach];
         around.iter().sum::<f64>() / around.len() as f64
     };
     (0..n).map(mean).collect()
@@ -210,6 +217,7 @@ mod tests {
             [1.0, 1.0, 2.0, 3.0, 4.0, 4.0]
         );
         assert_eq!(fill(&[None, None], 9.0), [9.0, 9.0]);
-        assert!(even(&[2.0; 40]).iter().all(|h| *h == 2.0));
+        let slope: Vec<f64> = (0..40).map(f64::from).collect();
+        assert!(even(&slope).iter().zip(&slope).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }

@@ -8,8 +8,9 @@ mod tests;
 pub use page::page;
 pub use picture::picture;
 
+use crate::camera::Camera;
 use crate::image::Rgb;
-use glam::{DVec3, Vec3};
+use glam::{DQuat, DVec3, Vec3};
 use palpate::Pose;
 
 /// Points that a page or a picture shows at most. More: a larger page that looks the same.
@@ -115,6 +116,11 @@ pub fn spread(n: usize, most: usize) -> Vec<usize> {
     (0..most).map(|k| from(k) + chance(k) % (from(k + 1) - from(k)).max(1)).collect()
 }
 
+/// Quarter turns about up.
+fn quarter(up: DVec3, k: usize) -> DQuat {
+    DQuat::from_axis_angle(up.try_normalize().unwrap_or(DVec3::Z), core::f64::consts::FRAC_PI_2 * k as f64)
+}
+
 /// Between colours, 0 is the first and 1 the last.
 fn blend(stops: &[Rgb; 3], share: f64) -> Rgb {
     let at = 2.0 * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
@@ -169,6 +175,22 @@ impl Probing {
         let aabb = crate::stage::around(self.scan.points.iter().map(|p| p.as_dvec3()));
         let half = 0.5 * aabb.extent().length();
         if half > 0.0 && half.is_finite() { half } else { self.scan.spacing.max(1e-3) }
+    }
+
+    /// Quarter turns about up from the usual view to the one that shows most of the scan's upper side; 0 where that is about the same.
+    pub(crate) fn quarters(&self) -> usize {
+        let camera = Camera::three_quarter(self.up);
+        let turn = self.steps.first().map(|s| s.scan.rotation).filter(|q| q.is_finite()).unwrap_or_default();
+        let facing = |k: usize| {
+            let toward = (quarter(self.up, k) * camera.toward).normalize_or_zero();
+            let seen = |n: &Vec3| {
+                let n = turn * n.as_dvec3();
+                (if n.dot(self.up) < 0.0 { -n } else { n }).dot(toward).max(0.0)
+            };
+            self.point_normals().iter().map(seen).sum::<f64>()
+        };
+        let usual = 1.05 * facing(0);
+        (1..4).map(|k| (facing(k), k)).fold((usual, 0), |best, new| if new.0 > best.0 { new } else { best }).1
     }
 
     /// What positions on a page are relative to: the middle of the scan in the first step \[m\].

@@ -128,13 +128,14 @@ pub(super) fn meta(probing: &Probing, blob: &mut Blob) -> String {
     format!(
         "{{\"frames\":{},\"up\":{},\"parts\":[{scan},{}],\"bodies\":[{}],\
          \"ground\":{{\"kind\":\"plane\",\"point\":{},\"normal\":{}}},\"times\":{times},\"places\":{places},\"turns\":{turns},\
-         \"contacts\":{contacts},\"marks\":{marks},\"charts\":[{charts}],\"probe\":{{\"steps\":{numbers},{path}}}}}",
+         \"contacts\":{contacts},\"marks\":{marks},\"charts\":[{charts}],\"probe\":{{\"quarters\":{},\"steps\":{numbers},{path}}}}}",
         frames.len(),
         list(probing.up.to_array()),
         balls.join(","),
         bodies.join(","),
         list((below * probing.up).to_array()),
         list(probing.up.to_array()),
+        probing.quarters(),
     )
 }
 

@@ -1,6 +1,6 @@
 //! A probe's way over a scan as one picture.
 
-use super::{ProbeStep, Probing};
+use super::{ProbeStep, Probing, quarter};
 use crate::camera::{Camera, Lens};
 use crate::image::{Image, Rgb};
 use crate::raster::{RenderParams, render};
@@ -63,10 +63,10 @@ pub fn picture(probing: &Probing, width: u32, height: u32) -> Image {
         scene.stick(from, from + along, ARROW * radius, true, FORCE);
     }
     // A probe that strays far away does not make the scan small.
-    let all = scene.aabb();
-    let near = Aabb { min: DVec3::splat(-1.6 * radius), max: DVec3::splat(1.6 * radius) };
-    let frame = Aabb { min: all.min.max(near.min), max: all.max.min(near.max) };
-    let camera =
-        Camera { lens: Lens::Perspective(0.5), frame: Some(frame), ..Camera::three_quarter(probing.up) };
+    let far = scene.aabb().min.abs().max(scene.aabb().max.abs()).max_element() > 2.0 * radius;
+    let frame = far.then(|| Aabb { min: DVec3::splat(-radius), max: DVec3::splat(radius) });
+    let usual = Camera::three_quarter(probing.up);
+    let toward = quarter(probing.up, probing.quarters()) * usual.toward;
+    let camera = Camera { toward, lens: Lens::Perspective(0.5), frame, ..usual };
     render(&scene, &camera, &params)
 }
