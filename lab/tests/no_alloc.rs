@@ -5,6 +5,7 @@ mod common;
 
 use common::pairs::{anywhere, nudged, plain_shape};
 use glam::DVec3;
+use palpate::cloud::{Cloud, CloudParams, Mode, PointForceParams, Proxy, ProxyParams, Scene, TouchParams};
 use palpate::field::analytic::Analytic;
 use palpate::force::{self, ContactState, ForceParams, FrictionParams, LimitState, Limits, Twist};
 use palpate::mesh::samples;
@@ -196,4 +197,40 @@ fn the_second_time_nothing_is_allocated() {
         assert_eq!(after, before);
         assert!(counts[0] > 1000 && counts[2] > 10 && counts[3] > 1000, "{counts:?}");
     });
+}
+
+/// A probe over a cloud, on both sides of it: boxes, nearest points, neighbours, forces of both modes and a proxy.
+#[test]
+fn ten_thousand_touches_of_a_cloud_allocate_nothing() {
+    let mut random = Random::new(SEED);
+    let at = |i: u32| 1e-3 * DVec3::new((i % 100).into(), (i / 100).into(), 0.0);
+    let points: Vec<DVec3> = (0..10_000).map(|i| at(i) + 2e-4 * DVec3::Z * random.unit()).collect();
+    let cloud =
+        std::sync::Arc::new(Cloud::build(&points, &CloudParams { leaf: 10, ..Default::default() }).unwrap());
+    let scenes = [Mode::Exact, Mode::Paper].map(|mode| {
+        let mut scene = Scene::new(TouchParams { mode, ..Default::default() });
+        scene.add(cloud.clone(), Pose::IDENTITY);
+        scene
+    });
+    let felt =
+        ProxyParams { static_friction: 0.3, kinetic_friction: 0.2, damping: 1.0, ..ProxyParams::new(1e3) };
+    let push = PointForceParams::new(1e3);
+    let (mut proxy, mut near, mut ids) = (Proxy::new(), Vec::new(), Vec::new());
+    let mut touched = 0;
+    let mut step = |random: &mut Random, i: u32| {
+        let p = DVec3::new(0.1 * random.unit(), 0.1 * random.unit(), 0.01 * (f64::from(i) * 0.1).sin());
+        std::hint::black_box(cloud.nearest(p));
+        cloud.nearest_k_into(p, 8, &mut near);
+        cloud.within_into(p, 4e-3, &mut near);
+        cloud.touching_into(p, 2e-3, &mut ids);
+        for scene in &scenes {
+            std::hint::black_box(scene.point_force(p, DVec3::ZERO, &push));
+        }
+        touched += u32::from(proxy.step(&scenes[0], p, DVec3::ZERO, &felt).touching);
+    };
+    (0..2000).for_each(|i| step(&mut random, i));
+    let before = allocations();
+    (0..10_000).for_each(|i| step(&mut random, i));
+    assert_eq!(allocations(), before);
+    assert!(touched > 1000, "{touched}");
 }

@@ -54,6 +54,9 @@
 //! | contacts for a physics engine, the same from step to step | [`manifold::Pair::update`] |
 //! | bodies that fall and lie, without an engine | [`World::step`] |
 //! | which triangles of two deforming meshes meet, and how far apart they are | [`soft::Soft::pairs`], [`soft::Soft::distance`] |
+//! | the nearest point of a scan, points that come and go | [`Cloud::nearest`], [`Cloud::insert`] |
+//! | to feel a scan with a probe | [`cloud::Proxy::step`] |
+//! | a scan against a part, or as a solid | [`cloud::Surfels`], [`Query::contacts_of_points`], [`cloud::close`] |
 //! | when two moving triangles first touch | [`soft::vertex_face`], [`soft::edge_edge`] |
 //! | spheres, boxes, half-spaces and hulls by formula | [`field::analytic::Analytic`] |
 //! | voxels, or triangles at a distance from a surface | [`Voxmap`], [`field::iso::iso_surface`] |
@@ -77,6 +80,7 @@
 //! | [`force`] | [`Wrench`]: penalty and friction | contacts |
 //! | [`world`] | [`World`]: rigid bodies that meet | shapes and solids |
 //! | [`soft`] | pairs of triangles, contacts, distances | meshes that deform |
+//! | [`cloud`] | [`Cloud`]: nearest points, boxes, proxies, forces | points |
 //! | [`asset`] | [`Asset`]: `.palp` files | any of mesh, field and points |
 
 pub mod asset;

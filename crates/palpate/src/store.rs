@@ -7,6 +7,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -99,6 +100,38 @@ pub(crate) fn prefer_large_pages<T>(vector: &mut Vec<T>) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (vector, LARGE);
+}
+
+/// Up to `N` values, last in, first out, in memory that is not written before it is used.
+pub(crate) struct Stack<T, const N: usize> {
+    /// The first `len` are values: unsafe code relies on it.
+    items: [MaybeUninit<T>; N],
+    len: usize,
+}
+
+impl<T: Copy, const N: usize> Stack<T, N> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { items: [const { MaybeUninit::uninit() }; N], len: 0 }
+    }
+
+    /// Puts a value on top; drops it when there is no room.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, value: T) {
+        if let Some(place) = self.items.get_mut(self.len) {
+            place.write(value);
+            self.len += 1;
+        }
+    }
+
+    /// Takes the top one.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let top = self.len.checked_sub(1)?;
+        self.len = top;
+        // SAFETY: places below the old length are in the array, and values; `T` is `Copy`, so that taking one out leaves nothing to drop.
+        Some(unsafe { self.items.get_unchecked(top).assume_init() })
+    }
 }
 
 /// A slice of numbers that owns a vector, or keeps the file alive that it lies in. Cloning shares the memory.

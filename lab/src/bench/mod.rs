@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 5] = ["generation", "encodings", "contact", "engines", "soft"];
+pub const NAMES: [&str; 6] = ["generation", "encodings", "contact", "engines", "soft", "cloud"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -88,6 +88,7 @@ pub fn run(options: &Options) -> Result<()> {
         "contact" => contact::run(options)?,
         "engines" => engines::run(options)?,
         "soft" => soft::run(options)?,
+        "cloud" => cloud::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;

@@ -226,11 +226,14 @@ fn three(e: &Errors) -> String {
 
 fn quantity(value: f64, unit: &str) -> String {
     match unit {
+        "s" if value < 1e-5 => format!("{:.2} µs", value * 1e6),
         "s" if value < 1e-3 => format!("{:.1} µs", value * 1e6),
         "s" if value < 1.0 => format!("{:.1} ms", value * 1e3),
         "s" => format!("{value:.2} s"),
         "m" => format!("{:.3} mm", value * 1e3),
         "m/s" => format!("{value:.2} m/s"),
+        "N" => format!("{value:.4} N"),
+        "1/s" if value < 1e3 => format!("{value:.1} /s"),
         "%" => format!("{value:.2} %"),
         "1" => format!("{value:.3}"),
         _ if value >= 1e6 => format!("{:.1} M{unit}", value / 1e6),

@@ -188,7 +188,8 @@ fn gather(x: u64) -> u64 {
 
 fn place(key: Key, corner: Place) -> Place {
     let low = key.1 >> ID_BITS;
-    [0, 1, 2].map(|a| corner[a] + (gather(key.0 >> a) << DEEPEST | gather(low >> a)) as i64)
+    let of = |a: usize| corner[a] + (gather(key.0 >> a) << DEEPEST | gather(low >> a)) as i64;
+    [of(0), of(1), of(2)]
 }
 
 /// The octree of one bucket.
@@ -323,22 +324,24 @@ fn join(parts: &[Part], grid: Grid, most: usize, ids: usize) -> Cloud {
         start += part.ids.len();
     }
     top.starts.push(start);
-    top.nodes.reserve(total(|p| p.nodes.len()) + BUCKETS / 4);
+    top.nodes.reserve(total(|p| p.nodes.len()) * 5 / 4 + BUCKETS / 4);
     prefer_large_pages(&mut top.nodes);
-    top.leaves.reserve(total(|p| p.leaves.len()) + BUCKETS / 4);
+    top.leaves.reserve(total(|p| p.leaves.len()) * 5 / 4 + BUCKETS / 4);
     prefer_large_pages(&mut top.leaves);
     top.nodes.push(Node::default());
     top.divide(0, 0, grid.corner, grid.log, 0);
 
-    let mut positions: Vec<[f32; 3]> = Vec::with_capacity(start + 64);
+    // Room to grow, which takes no memory before it is used: edits must not wait for all points to be copied elsewhere.
+    let room = |n: usize| n + n / 4 + 64;
+    let mut positions: Vec<[f32; 3]> = Vec::with_capacity(room(start));
     prefer_large_pages(&mut positions);
-    let mut all: Vec<u32> = Vec::with_capacity(start);
+    let mut all: Vec<u32> = Vec::with_capacity(room(start));
     prefer_large_pages(&mut all);
     for part in parts {
         positions.extend_from_slice(&part.positions);
         all.extend_from_slice(&part.ids);
     }
-    let mut slot_of = Vec::with_capacity(ids);
+    let mut slot_of = Vec::with_capacity(room(ids));
     prefer_large_pages(&mut slot_of);
     slot_of.resize(ids, NOWHERE);
     for (slot, id) in all.iter().enumerate() {

@@ -18,6 +18,9 @@ struct Way {
     len: usize,
 }
 
+/// A position, its id and its place.
+type Kept = ([f32; 3], u32, Place);
+
 #[derive(Clone, Copy, Default)]
 struct Step {
     node: usize,
@@ -152,7 +155,7 @@ impl Cloud {
         if !had_points {
             let mut span = Span::EMPTY;
             span.add(place);
-            let leaf = self.new_leaf(&[(local, id)]);
+            let leaf = self.new_leaf(&[(local, id, place)]);
             self.nodes[last.node].set_span(last.octant, span, last.corner, last.log);
             self.put_leaf(last.node, last.octant, leaf);
         } else if self.room_in(&node, &last) {
@@ -234,9 +237,9 @@ impl Cloud {
         self.slots.clear(from);
     }
 
-    fn new_leaf(&mut self, points: &[([f32; 3], u32)]) -> Leaf {
+    fn new_leaf(&mut self, points: &[Kept]) -> Leaf {
         let (start, room) = self.slots.take(points.len());
-        for (slot, (local, id)) in (start..).zip(points) {
+        for (slot, (local, id, _)) in (start..).zip(points) {
             self.set(slot, *local, *id);
         }
         Leaf { start, len: points.len() as u16, room: room as u16 }
@@ -246,13 +249,12 @@ impl Cloud {
     fn split(&mut self, step: &Step, local: [f32; 3], id: u32) {
         let at = self.nodes[step.node].leaf_at(step.octant);
         let leaf = self.leaves[at];
-        let mut points: Vec<_> = (leaf.start..leaf.start + u32::from(leaf.len))
-            .map(|s| (self.slots.position(s), self.slots.id(s)))
-            .collect();
-        points.push((local, id));
+        let mut points: Vec<Kept> = Vec::with_capacity(usize::from(leaf.len) + 1);
+        points.extend((leaf.start..leaf.start + u32::from(leaf.len)).map(|s| self.kept(s)));
+        points.push((local, id, self.grid.place_of(local)));
         self.free_leaf(leaf);
         let corner = octant_corner(step.corner, step.log, step.octant);
-        let child = self.divided(&points, corner, step.log - 1);
+        let child = self.divided(&mut points, corner, step.log - 1);
         self.cut_leaf(step.node, step.octant);
         let node = self.nodes[step.node];
         let first =
@@ -262,34 +264,38 @@ impl Cloud {
         node.inner |= 1 << step.octant;
     }
 
-    /// The node of more points than a leaf may have, in a cube of edge `log`.
-    fn divided(&mut self, points: &[([f32; 3], u32)], corner: Place, log: u32) -> Node {
+    /// The node of more points than a leaf may have, in a cube of edge `log`. Puts the points in the order of octants.
+    fn divided(&mut self, points: &mut [Kept], corner: Place, log: u32) -> Node {
         let mut node = Node::default();
-        for o in 0..8 {
-            let inside: Vec<_> = points
-                .iter()
-                .filter(|p| octant(self.grid.place_of(p.0), corner, log) == o)
-                .copied()
-                .collect();
-            if inside.is_empty() {
-                continue;
-            }
+        points.sort_by_key(|p| octant(p.2, corner, log));
+        let mut rest = points;
+        while let Some(first) = rest.first() {
+            let o = octant(first.2, corner, log);
+            let n = rest.iter().take_while(|p| octant(p.2, corner, log) == o).count();
+            let (inside, others) = rest.split_at_mut(n);
+            rest = others;
             let mut span = Span::EMPTY;
-            inside.iter().for_each(|p| span.add(self.grid.place_of(p.0)));
+            inside.iter().for_each(|p| span.add(p.2));
             node.set_span(o, span, corner, log);
-            if inside.len() > self.most && log - 1 > DEEPEST {
-                let child = self.divided(&inside, octant_corner(corner, log, o), log - 1);
+            if n > self.most && log - 1 > DEEPEST {
+                let child = self.divided(inside, octant_corner(corner, log, o), log - 1);
                 node.first_inner =
                     put(&mut self.nodes, &mut self.node_runs, (node.first_inner, node.inner), o, child);
                 node.inner |= 1 << o;
             } else {
-                let leaf = self.new_leaf(&inside);
+                let leaf = self.new_leaf(inside);
                 node.first_leaf =
                     put(&mut self.leaves, &mut self.leaf_runs, (node.first_leaf, node.leaf), o, leaf);
                 node.leaf |= 1 << o;
             }
         }
         node
+    }
+
+    /// What is in a slot.
+    fn kept(&self, slot: u32) -> Kept {
+        let local = self.slots.position(slot);
+        (local, self.slots.id(slot), self.grid.place_of(local))
     }
 
     /// Takes a point out of the tree; its id stays in use.
@@ -348,7 +354,7 @@ impl Cloud {
         let mut points = Vec::with_capacity(self.most);
         for leaf in &old {
             let slots = leaf.start..leaf.start + u32::from(leaf.len);
-            points.extend(slots.map(|s| (self.slots.position(s), self.slots.id(s))));
+            points.extend(slots.map(|s| self.kept(s)));
             self.free_leaf(*leaf);
         }
         self.leaf_runs.give(node.first_leaf, old.len());

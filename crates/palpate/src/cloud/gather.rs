@@ -5,9 +5,24 @@ use super::nearest::Nearest;
 use super::search::{each_near, search};
 use crate::simd::{Lanes, dispatch};
 use glam::DVec3;
+use std::cell::Cell;
 
 /// A position of a cloud: its slot and the square of how far it is [m²].
 pub(super) type Found = (f32, u32);
+
+/// Calls `f` with an empty list that a thread keeps, so that searches do not allocate after the first.
+fn with_scratch<T>(f: impl FnOnce(&mut Vec<Found>) -> T) -> T {
+    thread_local! {
+        static SCRATCH: Cell<Vec<Found>> = const { Cell::new(Vec::new()) };
+    }
+    SCRATCH.with(|kept| {
+        let mut list = kept.take();
+        list.clear();
+        let result = f(&mut list);
+        kept.set(list);
+        result
+    })
+}
 
 impl Cloud {
     /// The points not farther than `radius` from `p`, in the cloud's frame [m], in ascending order of ids; of those at one position the
@@ -15,9 +30,10 @@ impl Cloud {
     pub fn within_into(&self, p: DVec3, radius: f64, out: &mut Vec<Nearest>) {
         out.clear();
         let Some(local) = self.local(p) else { return };
-        let mut slots = Vec::new();
-        self.slots_within(local, radius, &mut slots);
-        out.extend(slots.iter().map(|(_, slot)| self.found(*slot, p)));
+        with_scratch(|slots| {
+            self.slots_within(local, radius, slots);
+            out.extend(slots.iter().map(|(_, slot)| self.found(*slot, p)));
+        });
         out.sort_unstable_by_key(|n| n.id);
     }
 
@@ -26,9 +42,10 @@ impl Cloud {
     pub fn nearest_k_into(&self, p: DVec3, k: usize, out: &mut Vec<Nearest>) {
         out.clear();
         let Some(local) = self.local(p) else { return };
-        let mut few = Vec::new();
-        self.slots_nearest(local, k, &mut few);
-        out.extend(few.iter().map(|(_, slot)| self.found(*slot, p)));
+        with_scratch(|few| {
+            self.slots_nearest(local, k, few);
+            out.extend(few.iter().map(|(_, slot)| self.found(*slot, p)));
+        });
     }
 
     /// As [`Cloud::within_into`] for slots, in the order of the tree; adds to `out`, which must be empty for that order.

@@ -34,6 +34,8 @@ pub(super) struct Grid {
     pub(super) origin: DVec3,
     /// [m], a power of two.
     pub(super) unit: f64,
+    /// Units of a metre: exact.
+    pub(super) per_metre: f64,
     /// Lowest corner of the cube [units].
     pub(super) corner: Place,
     /// Its edge [log2 units].
@@ -52,28 +54,35 @@ impl Grid {
         let unit = if unit < least { 2.0 * unit } else { unit };
         let half = 1i64 << (BUILT - 1);
         let fits = unit <= UNITS.1 && aabb.centre().is_finite();
-        fits.then_some(Self { origin: aabb.centre(), unit, corner: [-half; 3], log: BUILT })
+        fits.then_some(Self {
+            origin: aabb.centre(),
+            unit,
+            per_metre: 1.0 / unit,
+            corner: [-half; 3],
+            log: BUILT,
+        })
     }
 
     /// The place nearest to `p`; none when it is not finite or farther than a cube may grow.
     pub(super) fn place(&self, p: DVec3) -> Option<Place> {
         // Adding and taking away a number with no room for fractions rounds to the nearest, without a call.
-        let v = (p - self.origin) / self.unit + DVec3::splat(WHOLE) - DVec3::splat(WHOLE);
+        let v = (p - self.origin) * self.per_metre + DVec3::splat(WHOLE) - DVec3::splat(WHOLE);
         // Also refuses NaN.
         let near = v.abs().cmple(DVec3::splat((1u64 << REACH) as f64)).all();
         // Outside the cube of the build `f32` may be coarser than a unit.
-        near.then(|| [v.x, v.y, v.z].map(|x| x as f32 as i64))
+        near.then(|| [v.x as f32 as i64, v.y as f32 as i64, v.z as f32 as i64])
     }
 
     /// Where a place is, relative to the origin [m].
     pub(super) fn local(&self, place: Place) -> [f32; 3] {
         let unit = self.unit as f32;
-        place.map(|i| i as f32 * unit)
+        [place[0] as f32 * unit, place[1] as f32 * unit, place[2] as f32 * unit]
     }
 
     /// The place of a stored position.
     pub(super) fn place_of(&self, local: [f32; 3]) -> Place {
-        local.map(|x| (f64::from(x) / self.unit) as i64)
+        let whole = |x: f32| (f64::from(x) * self.per_metre) as i64;
+        [whole(local[0]), whole(local[1]), whole(local[2])]
     }
 
     /// Whether the cube holds a place.

@@ -20,49 +20,71 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod areas;
 mod build;
+mod close;
 mod edit;
 mod force;
 mod gather;
 mod grid;
+mod local;
 mod nearest;
 mod node;
-mod search;
+mod normals;
+mod orient;
 mod proxy;
 pub mod read;
 mod scene;
+mod search;
+mod sheet;
+mod shell;
 mod six_point;
 mod slide;
 mod slots;
+mod solid;
 mod spacing;
 mod surface;
+mod surfels;
 mod sweep;
 mod touch;
+mod winding;
 
 #[cfg(test)]
 mod edit_tests;
 #[cfg(test)]
 mod proxy_tests;
 #[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
 mod six_tests;
+#[cfg(test)]
+mod solid_tests;
 #[cfg(test)]
 mod surface_tests;
 #[cfg(test)]
+mod surfels_tests;
+#[cfg(test)]
 mod tests;
 
+pub use close::{close, close_with};
 pub use force::{PointForce, PointForceParams};
 pub use nearest::Nearest;
+pub use orient::{Component, Facing, Towards};
 pub use proxy::{Proxy, ProxyParams, Touch};
 pub use read::{CloudFormat, CloudReadError, RawCloud};
 pub use scene::{Mode, Model, ModelId, Scene, SceneNearest, TouchParams};
+pub use sheet::{sheet, sheet_with};
 pub use six_point::{SixPoint, Work};
+pub use solid::{Solid, SolidParams, SolidReport};
 pub use surface::{Fit, Scratch, Surface};
+pub use surfels::{ReconstructError, SurfelParams, SurfelReport, Surfels};
+pub use winding::Winding;
 
 use crate::math::Aabb;
 use glam::DVec3;
 use grid::Grid;
 use node::{Leaf, Node, Runs, bits};
-use slots::Slots;
+use slots::{Slots, touch};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -267,6 +289,17 @@ impl Cloud {
     /// Ids are below this.
     pub fn id_end(&self) -> u32 {
         self.slot_of.len() as u32
+    }
+
+    /// Makes room for `more` insertions or moves, about 50 bytes each, so that none of them waits for memory: for loops that must keep
+    /// time. Otherwise memory comes from the system as it is needed, which takes up to milliseconds now and then.
+    pub fn reserve(&mut self, more: usize) {
+        // A leaf that grows moves, and leaves room behind that only others of its size take.
+        self.slots.reserve(2 * more);
+        touch(&mut self.slot_of, more, NOWHERE);
+        touch(&mut self.idle, more, 0);
+        touch(&mut self.nodes, more / 16, Node::default());
+        touch(&mut self.leaves, more / 2, Leaf::default());
     }
 
     /// Where a point is, as kept, in the cloud's frame [m]; none for an id of no point.

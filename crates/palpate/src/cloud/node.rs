@@ -48,17 +48,12 @@ impl Span {
     pub(super) const EMPTY: Self = Self { low: [i64::MAX; 3], high: [i64::MIN; 3] };
 
     pub(super) fn add(&mut self, place: Place) {
-        for a in 0..3 {
-            self.low[a] = self.low[a].min(place[a]);
-            self.high[a] = self.high[a].max(place[a]);
-        }
+        self.join(Self { low: place, high: place });
     }
 
     pub(super) fn join(&mut self, o: Self) {
-        for a in 0..3 {
-            self.low[a] = self.low[a].min(o.low[a]);
-            self.high[a] = self.high[a].max(o.high[a]);
-        }
+        self.low = [0, 1, 2].map(|a| self.low[a].min(o.low[a]));
+        self.high = [0, 1, 2].map(|a| self.high[a].max(o.high[a]));
     }
 }
 
@@ -99,6 +94,7 @@ impl Node {
     }
 
     /// Sets the box of an octant; the node has the edge `log` and the lowest corner `corner`.
+    #[expect(clippy::needless_range_loop, reason = "an axis indexes five arrays")]
     pub(super) fn set_span(&mut self, octant: usize, span: Span, corner: Place, log: u32) {
         for a in 0..3 {
             self.low[a][octant] = low_step(span.low[a] - corner[a], log);
@@ -117,6 +113,7 @@ impl Node {
 
     /// What the boxes of all octants say about where the points are: rounded outward to steps. Rounded to the larger steps of the node
     /// above, it is the same as the box of the points themselves.
+    #[expect(clippy::needless_range_loop, reason = "an axis indexes five arrays")]
     pub(super) fn span(&self, corner: Place, log: u32) -> Span {
         let mut all = Span::EMPTY;
         for o in bits(self.used()) {

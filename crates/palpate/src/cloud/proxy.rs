@@ -1,37 +1,8 @@
 //! A god-object: the place on the surface of points where the device would be if it could not go in.
 //!
-//! Based on: Zilles and Salisbury, 1995, and Ruspini, Kolarov and Khatib, 1997, which elfar07 names as what its force adapts.
+//! Based on: zilles95 and ruspini97, which elfar07 names as what its force adapts.
 //! Differs: it has a memory, which the paper's force has not. The surface is that of [`super::Surface`]; the side the proxy came from is
 //! the outside, so points need no normals; it is kept in the frame of the model it is on, which carries it when it moves.
-//!
-//! A scan at 1 kHz:
-//!
-//! ```
-//! use glam::DVec3;
-//! use palpate::Pose;
-//! use palpate::cloud::{Cloud, CloudParams, Proxy, ProxyParams, Scene, TouchParams};
-//! use std::sync::Arc;
-//!
-//! // Once: points of a table top, 1 mm apart.
-//! let points: Vec<DVec3> = (0..900).map(|i| 1e-3 * DVec3::new((i % 30).into(), (i / 30).into(), 0.0)).collect();
-//! let cloud = Cloud::build(&points, &CloudParams::default())?;
-//! let mut scene = Scene::new(TouchParams::default());
-//! scene.add(Arc::new(cloud), Pose::IDENTITY);
-//! let params = ProxyParams { static_friction: 0.4, kinetic_friction: 0.3, most_force: 3.0, ..ProxyParams::new(500.0) }; // [N/m]
-//! params.check()?;
-//! let mut proxy = Proxy::new();
-//!
-//! // Every millisecond: where the device is, and the force on it.
-//! let mut force = DVec3::ZERO;
-//! for i in 0..20 {
-//!     let device = DVec3::new(0.015, 0.015, 0.005 - 4e-4 * f64::from(i)); // [m]
-//!     let velocity = DVec3::new(0.0, 0.0, -0.4); // [m/s]
-//!     let touch = proxy.step(&scene, device, velocity, &params);
-//!     force = touch.force; // [N]
-//! }
-//! assert!((force.z - 500.0 * 2.6e-3).abs() < 1e-6); // 2.6 mm deep
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
 use super::CloudError;
 use super::force::check;
@@ -115,6 +86,35 @@ pub struct Touch {
 }
 
 /// The proxy of one probe, with its memory. For one scene: [`Proxy::reset`] before another.
+///
+/// A scan at 1 kHz:
+///
+/// ```
+/// use glam::DVec3;
+/// use palpate::Pose;
+/// use palpate::cloud::{Cloud, CloudParams, Proxy, ProxyParams, Scene, TouchParams};
+/// use std::sync::Arc;
+///
+/// // Once: points of a table top, 1 mm apart.
+/// let points: Vec<DVec3> = (0..900).map(|i| 1e-3 * DVec3::new((i % 30).into(), (i / 30).into(), 0.0)).collect();
+/// let cloud = Cloud::build(&points, &CloudParams::default())?;
+/// let mut scene = Scene::new(TouchParams::default());
+/// scene.add(Arc::new(cloud), Pose::IDENTITY);
+/// let params = ProxyParams { static_friction: 0.4, kinetic_friction: 0.3, most_force: 3.0, ..ProxyParams::new(500.0) }; // [N/m]
+/// params.check()?;
+/// let mut proxy = Proxy::new();
+///
+/// // Every millisecond: where the device is, and the force on it.
+/// let mut force = DVec3::ZERO;
+/// for i in 0..20 {
+///     let device = DVec3::new(0.015, 0.015, 0.005 - 4e-4 * f64::from(i)); // [m]
+///     let velocity = DVec3::new(0.0, 0.0, -0.4); // [m/s]
+///     let touch = proxy.step(&scene, device, velocity, &params);
+///     force = touch.force; // [N]
+/// }
+/// assert!((force.z - 500.0 * 2.6e-3).abs() < 1e-6); // 2.6 mm deep
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Proxy {
     /// Where it was in the world [m]; none before the first step.
@@ -174,11 +174,14 @@ impl Proxy {
     /// cone of friction, and leaves when the device is outside again or the surface ends. Other models stop it on its way.
     ///
     /// force = stiffness × (proxy − device) + damping × approach along the normal, and the part along the normal is never negative.
-    /// Continuous while the proxy slides, but for other models in its way and the step from rest to sliding.
+    /// While the proxy slides the force changes by no more than a small multiple of stiffness × the way of the device (0.9 on the paper's
+    /// surface, at depths to 7 mm and noise of a tenth of the spacing), but where another model stops it and where it begins to slip.
     ///
-    /// Cost: a step that hovers 1 µs, one that slides slowly about 15 µs for 30 points within the radius; at most `most_steps` places of
-    /// a nearest point and two fits, and six times 48 steps of six fits. No allocation once buffers are large enough. Points may be
-    /// put into and taken out of clouds between steps.
+    /// The scene's [`Mode`](super::Mode) does not matter here.
+    ///
+    /// Cost: 0.2 µs far from points, 2 µs near them, 6 µs while it slides slowly, with 30 points within the radius; at most `most_steps`
+    /// places with a nearest point and four fits each, twice, and six slides of 48 steps of six fits. No allocation once buffers are
+    /// large enough. Points may be put into and taken out of clouds between steps.
     pub fn step(&mut self, scene: &Scene, device: DVec3, velocity: DVec3, params: &ProxyParams) -> Touch {
         let numbers = [params.stiffness, params.damping, params.static_friction, params.kinetic_friction]
             .map(f64::is_finite);
@@ -203,7 +206,7 @@ impl Proxy {
             self.contact = Some(hit);
             self.leave(c.model, c.rest.x, Some(c.rest.normal));
         }
-        let mut lagging = false;
+        let mut lagging = true;
         for _ in 0..PASSES {
             let Some(contact) = self.contact else {
                 let (part, hit) = self.travel(scene, device, None, params, &mut left);
@@ -222,7 +225,7 @@ impl Proxy {
                 Slid::On { rest, lagging: late } => {
                     self.contact = Some(Contact { rest, ..contact });
                     self.place = Some(model.w_from_m.point(rest.x));
-                    lagging = late;
+                    lagging = late || left == 0;
                     break;
                 }
                 Slid::Out { rest } => (rest.x, Some(rest.normal)),
@@ -294,7 +297,8 @@ impl Proxy {
         for s in &mut self.seen {
             // Those that were asked for more of the way go only so far; they take no more places than before.
             if s.end.part > part {
-                go(s, part, &mut usize::MAX.clone());
+                let mut enough = usize::MAX;
+                go(s, part, &mut enough);
             }
             (s.at, s.side) = (s.end.at, s.end.side);
         }

@@ -229,8 +229,8 @@ impl Scene {
         let mut work = Work::default();
         for model in self.finite_models() {
             let (local, half) = (model.to_model(p), self.params.half_edge(&model.cloud));
-            // Boxes reach farther than the box of the points by half an edge. NaN is not nearer.
-            if !(model.cloud.aabb().padded(half).distance(local) <= 2.0 * model.cloud.grid.unit) {
+            // Boxes reach farther than the box of the points by half an edge; a place that is no number is in none of them.
+            if model.cloud.aabb().padded(half).distance(local) > 2.0 * model.cloud.grid.unit {
                 continue;
             }
             let (touches, more) = match self.params.mode {

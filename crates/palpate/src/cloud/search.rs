@@ -1,16 +1,15 @@
 //! Down an octree, nearest octants first.
 //!
-//! One frame for each division: how near the points of its eight octants can be, as whole numbers that are in the same order and
-//! name their octant. So the next octant is the least of eight numbers, and what is too far is never written down.
+//! How near the points of eight octants can be is kept as whole numbers that are in the same order and name their octant. So the next octant is the least of eight numbers, and what is too far is never written down.
 
 use super::Cloud;
 use super::grid::{DEEPEST, LARGEST};
 use super::node::{Node, step};
 use crate::simd::{LANES, Lanes, prefetch};
+use crate::store::Stack;
 
-/// Room for the nodes of a way down, a power of two.
-const DEPTH: usize = 32;
-const _: () = assert!(DEPTH >= (LARGEST - DEEPEST) as usize);
+/// Nodes on a way down.
+const DEPTH: usize = (LARGEST - DEEPEST) as usize;
 
 /// Bits of a key that name its octant. Bounds lose them, downward: by less than a millionth.
 const NAME: i32 = 7;
@@ -18,46 +17,66 @@ const NAME: i32 = 7;
 /// The key of octants that are done, or have no points.
 const DONE: i32 = i32::MAX;
 
-/// A node on the way: its octants that are still to be looked at, and where its cube is.
+/// A node that waits: its octants that are still to be looked at, and where its cube is.
 #[derive(Clone, Copy)]
-#[repr(align(32))]
-struct Frame {
+struct Waiting {
     keys: [i32; LANES],
     node: u32,
     cube: Cube,
-    /// The octant that was looked at before the others.
-    taken: u32,
 }
 
-impl Frame {
-    const NONE: Self =
-        Self { keys: [DONE; LANES], node: 0, cube: Cube { corner: [0.0; 3], step: 0.0 }, taken: 0 };
-}
-
-/// A node's cube: its lowest corner relative to the cloud's origin [m], and a 256th of its edge [m].
+/// A node's cube: its lowest corner relative to the cloud's origin, and a 256th of its edge [m].
 #[derive(Clone, Copy)]
 pub(super) struct Cube {
-    pub(super) corner: [f32; 3],
+    /// The fourth number is nothing: four fill a vector.
+    pub(super) corner: [f32; 4],
     pub(super) step: f32,
 }
 
+/// Where the corners of octants are, in steps.
+const OCTANTS: [[f32; 4]; 8] = {
+    let mut all = [[0.0; 4]; 8];
+    let mut o = 0;
+    while o < 8 {
+        let mut a = 0;
+        while a < 3 {
+            all[o][a] = if o >> a & 1 == 1 { 128.0 } else { 0.0 };
+            a += 1;
+        }
+        o += 1;
+    }
+    all
+};
+
 impl Cube {
     pub(super) fn root(cloud: &Cloud) -> Self {
-        Self { corner: cloud.grid.local(cloud.grid.corner), step: step(cloud.grid.log, cloud.grid.unit) }
+        let [x, y, z] = cloud.grid.local(cloud.grid.corner);
+        Self { corner: [x, y, z, 0.0], step: step(cloud.grid.log, cloud.grid.unit) }
     }
 
+    /// An octant of it. Exact, as all corners are.
     #[inline(always)]
     pub(super) fn octant(&self, o: usize) -> Self {
-        let half = 128.0 * self.step;
-        let on = |a: usize| if o >> a & 1 == 1 { half } else { 0.0 };
-        let corner = [self.corner[0] + on(0), self.corner[1] + on(1), self.corner[2] + on(2)];
+        let (mut corner, to) = (self.corner, &OCTANTS[o & 7]);
+        for a in 0..4 {
+            corner[a] += to[a] * self.step;
+        }
         Self { corner, step: 0.5 * self.step }
     }
-}
 
-impl Cube {
+    /// The cube that this is octant `o` of.
+    #[inline(always)]
+    fn above(&self, o: usize) -> Self {
+        let (mut corner, to, step) = (self.corner, &OCTANTS[o & 7], 2.0 * self.step);
+        for a in 0..4 {
+            corner[a] -= to[a] * step;
+        }
+        Self { corner, step }
+    }
+
     /// Whether no point outside the cube can be as near to `p` as the root of `limit_sq` [m²].
     #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
     fn holds_ball(&self, p: [f32; 3], limit_sq: f32) -> bool {
         let edge = 256.0 * self.step;
         let mut least = f32::INFINITY;
@@ -71,7 +90,6 @@ impl Cube {
 
 /// For each octant, how far the point is from its box along each axis [m]: negative within.
 #[inline(always)]
-#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 pub(super) fn gaps<L: Lanes>(node: &Node, cube: &Cube, p: &[L; 3]) -> [L; 3] {
     let (step, one) = (L::splat(cube.step), L::splat(1.0));
     let mut out = [L::splat(0.0); 3];
@@ -119,79 +137,70 @@ pub(super) fn search<L: Lanes>(
     mut visit: impl FnMut(usize, &mut f32),
 ) {
     let p = &[L::splat(at[0]), L::splat(at[1]), L::splat(at[2])];
-    let mut frames = [Frame::NONE; DEPTH];
-    let last = descend(cloud, at, &mut frames);
-    let mut from = last;
+    let (mut way, mut index, mut cube) = descend(cloud, at);
+    let mut waiting = Stack::new();
+    // Which octant has been looked at: none of the first.
+    let mut taken = -1;
     loop {
-        let frame = &mut frames[from % DEPTH];
-        let node = &cloud.nodes[frame.node as usize];
+        let node = &cloud.nodes[index as usize];
         prefetch(&cloud.leaves, node.first_leaf as usize);
-        let mut left = keys::<L>(node, &frame.cube, p);
-        if from < last {
-            let names = L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7]);
-            left = L::int_select(L::int_eq(names, L::ints(frame.taken as i32)), L::ints(DONE), left);
-        }
-        let (index, cube) = (frame.node, frame.cube);
-        below::<L>(cloud, p, limit_sq, (left, index, cube), (&mut frames, from), &mut visit);
-        if from == 0 || cube.holds_ball(at, *limit_sq) {
+        let names = L::load_ints(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        let left = L::int_select(L::int_eq(names, L::ints(taken)), L::ints(DONE), keys::<L>(node, &cube, p));
+        below::<L>(cloud, p, limit_sq, (left, index, cube), &mut waiting, &mut visit);
+        if cube.holds_ball(at, *limit_sq) {
             return;
         }
-        from -= 1;
+        let Some((above, octant)) = way.pop() else { return };
+        (index, taken, cube) = (above, octant as i32, cube.above(octant as usize));
     }
 }
 
-/// The way to the smallest node around a point, or to one near it: its length less one.
+/// The nodes above a node, and which octant of each is on the way.
+type Way = Stack<(u32, u32), DEPTH>;
+
+/// The way to the smallest node around a point, or to one near it; that node and its cube.
 #[inline(always)]
-fn descend(cloud: &Cloud, at: [f32; 3], frames: &mut [Frame; DEPTH]) -> usize {
-    let cube = Cube::root(cloud);
-    let (per_unit, log) = (1.0 / cloud.grid.unit as f32, cloud.grid.log);
-    let most = (1i32 << log) - 1;
+fn descend(cloud: &Cloud, at: [f32; 3]) -> (Way, u32, Cube) {
+    let mut cube = Cube::root(cloud);
+    let (per_metre, log) = (cloud.grid.per_metre as f32, cloud.grid.log);
+    let most = ((1i32 << log) - 1) as f32;
     // Outside the cube: the place of it that is nearest.
-    let whole = |a: usize| (((at[a] - cube.corner[a]) * per_unit) as i32).clamp(0, most);
+    let whole = |a: usize| ((at[a] - cube.corner[a]) * per_metre).max(0.0).min(most) as u32;
     let place = [whole(0), whole(1), whole(2)];
-    frames[0].cube = cube;
-    let (mut depth, mut shift) = (0, log);
+    let (mut way, mut index, mut shift) = (Stack::new(), 0u32, log);
     loop {
         shift -= 1;
         let bit = |a: usize| (place[a] >> (shift & 31) & 1) as usize;
         let o = bit(0) | bit(1) << 1 | bit(2) << 2;
-        let frame = &mut frames[depth % DEPTH];
-        let node = &cloud.nodes[frame.node as usize];
+        let node = &cloud.nodes[index as usize];
         if node.inner >> o & 1 == 0 {
-            return depth;
+            return (way, index, cube);
         }
-        frame.taken = o as u32;
-        let (node, cube) = (node.inner_at(o) as u32, frame.cube.octant(o));
-        prefetch(&cloud.nodes, node as usize);
-        depth += 1;
-        let next = &mut frames[depth % DEPTH];
-        (next.node, next.cube) = (node, cube);
+        way.push((index, o as u32));
+        index = node.inner_at(o) as u32;
+        prefetch(&cloud.nodes, index as usize);
+        cube = cube.octant(o);
     }
 }
 
-/// [`search`] in the octants of a node that are left. The frames from `bottom` on are free.
+/// [`search`] in the octants of a node that are left.
 #[inline(always)]
 fn below<L: Lanes>(
     cloud: &Cloud,
     p: &[L; 3],
     limit_sq: &mut f32,
-    (left, node, cube): (L::Ints, u32, Cube),
-    (frames, bottom): (&mut [Frame; DEPTH], usize),
+    (mut left, mut index, mut cube): (L::Ints, u32, Cube),
+    waiting: &mut Stack<Waiting, DEPTH>,
     visit: &mut impl FnMut(usize, &mut f32),
 ) {
-    let (mut left, mut index, mut cube, mut top) = (left, node, cube, bottom);
     let mut node = &cloud.nodes[index as usize];
     loop {
         let least = L::int_least(left);
         // Bounds are not negative, so their bits are in the order of their values; a limit below zero is below them all.
         if (least & !NAME) > limit_sq.to_bits() as i32 {
-            if top == bottom {
-                return;
-            }
-            top -= 1;
-            let frame = &frames[top % DEPTH];
-            left = L::load_ints(&frame.keys);
-            (index, cube) = (frame.node, frame.cube);
+            let Some(next) = waiting.pop() else { return };
+            left = L::load_ints(&next.keys);
+            (index, cube) = (next.node, next.cube);
             node = &cloud.nodes[index as usize];
             continue;
         }
@@ -208,15 +217,13 @@ fn below<L: Lanes>(
             visit(node.leaf_at(o), limit_sq);
             left = rest;
         } else {
-            let at = node.inner_at(o);
             if more {
-                let frame = &mut frames[top % DEPTH];
-                L::store_ints(rest, &mut frame.keys);
-                (frame.node, frame.cube) = (index, cube);
-                top += 1;
+                let mut keys = [0; LANES];
+                L::store_ints(rest, &mut keys);
+                waiting.push(Waiting { keys, node: index, cube });
             }
-            index = at as u32;
-            node = &cloud.nodes[at];
+            index = node.inner_at(o) as u32;
+            node = &cloud.nodes[index as usize];
             cube = cube.octant(o);
             prefetch(&cloud.leaves, node.first_leaf as usize);
             left = keys::<L>(node, &cube, p);

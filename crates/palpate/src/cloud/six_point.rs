@@ -90,27 +90,23 @@ impl Table {
         let mut table =
             Self { distance, numbers: vec![NONE; cloud.leaves.len()], places: Vec::new(), rows: Vec::new() };
         let mut cubes = Vec::new();
-        let mut stack = vec![(0usize, cloud.grid.corner, cloud.grid.log)];
-        // Octants of a node are taken in their order: of those that are leaves, each takes its number when it is reached. A node
-        // waits with those after it, so the stack is worked off octant by octant.
-        let mut waiting: Vec<(usize, usize)> = vec![(0, 0)];
-        while let (Some((node, corner, log)), Some((_, from))) = (stack.last().copied(), waiting.last_mut()) {
-            let n = &cloud.nodes[node];
-            let Some(o) = bits(n.used()).find(|o| *o >= *from) else {
+        // Nodes on the way down, and the octant of each that comes next: leaves get their numbers in the order of octants.
+        let mut stack = vec![(0, cloud.grid.corner, cloud.grid.log, 0)];
+        while let Some((node, corner, log, next)) = stack.last_mut() {
+            let n = &cloud.nodes[*node];
+            let Some(o) = bits(n.used()).find(|o| *o >= *next) else {
                 stack.pop();
-                waiting.pop();
                 continue;
             };
-            *from = o + 1;
-            let at = octant_corner(corner, log, o);
+            *next = o + 1;
+            let cube = Cube { corner: octant_corner(*corner, *log, o), log: *log - 1 };
             if n.leaf >> o & 1 == 1 {
                 let place = n.leaf_at(o);
                 table.numbers[place] = table.places.len() as u32;
                 table.places.push(place as u32);
-                cubes.push(Cube { corner: at, log: log - 1 });
+                cubes.push(cube);
             } else {
-                stack.push((n.inner_at(o), at, log - 1));
-                waiting.push((0, 0));
+                stack.push((n.inner_at(o), cube.corner, cube.log, 0));
             }
         }
         table.rows = cubes
@@ -144,7 +140,7 @@ fn beyond(cloud: &Cloud, cube: &Cube, side: usize, distance: f64) -> Place {
     let half = (1i64 << cube.log) / 2;
     let mut at = cube.corner.map(|c| c + half);
     let away = whole(distance / cloud.grid.unit);
-    at[side / 2] = if side % 2 == 0 {
+    at[side / 2] = if side.is_multiple_of(2) {
         cube.corner[side / 2] - away.max(1)
     } else {
         cube.corner[side / 2] + 2 * half + away
@@ -186,7 +182,7 @@ fn find(cloud: &Cloud, at: Place) -> (Option<Cube>, Option<usize>) {
 /// One of the six points: side 0 is at low x, 1 at high x, and so on.
 fn around(p: DVec3, side: usize, distance: f64) -> DVec3 {
     let step = DVec3::AXES[side / 2] * distance;
-    if side % 2 == 0 { p - step } else { p + step }
+    if side.is_multiple_of(2) { p - step } else { p + step }
 }
 
 /// Up to seven different leaves.

@@ -1,9 +1,9 @@
 //! A place that slides along the surface of points to where it is nearest to the device.
 //!
-//! Based on: Zilles and Salisbury, A constraint-based god-object method, 1995; friction as a cone as Harwin and Melder, 2002: the
+//! Based on: zilles95, a constraint-based god-object; friction as a cone as harwin02: the
 //! god-object rests while the device is in the cone below it, and else goes until the device is on the cone.
 //! Differs: the surface is the implicit one of points. Steps go along its plane, as long as the ones before say that the way is
-//! (Barzilai and Borwein, 1988), and back onto it by Newton's rule.
+//! (barzilai88), and back onto it by Newton's rule.
 
 use super::surface::{Scratch, Surface};
 use super::sweep::{ON, STEP, is_surface};

@@ -65,6 +65,11 @@ impl Slots {
         self.positions[slot as usize] = NOTHING;
     }
 
+    pub(super) fn reserve(&mut self, more: usize) {
+        touch(&mut self.positions, more, NOTHING);
+        touch(&mut self.ids, more, 0);
+    }
+
     /// Room for at least `n` slots: where, and for how many.
     pub(super) fn take(&mut self, n: usize) -> (u32, usize) {
         let grains = n.div_ceil(GRAIN);
@@ -95,4 +100,11 @@ impl Slots {
     pub(super) fn bytes(&self) -> usize {
         16 * self.ids.len() + 12 * LANES + 4 * self.free.iter().map(Vec::len).sum::<usize>()
     }
+}
+
+/// Makes room for more elements and writes to it once, so that the system gives the memory now and not when it is needed.
+pub(super) fn touch<T: Copy>(list: &mut Vec<T>, more: usize, value: T) {
+    let len = list.len();
+    list.resize(len + more, value);
+    list.truncate(len);
 }

@@ -1,6 +1,6 @@
 //! The surface that points lie on, near a place: a plane fitted to those around it.
 //!
-//! Based on: Adamson and Alexa, Approximating and intersecting surfaces from points, 2003: the surface is where
+//! Based on: adamson03: the surface is where
 //! f(x) = n(x)·(x − a(x)) is 0, with the weighted mean a of the points around x and the normal n of the plane that fits them best.
 //! Differs: points far in front of or behind x, seen along the normal it had before, count less and then not at all, so that the other
 //! side of a wall and the other wall of a gap do not take part; given normals do the same for walls as thin as the spacing.
@@ -32,6 +32,14 @@ const SLAB: (f64, f64) = (1.0 / 3.0, 2.0 / 3.0);
 /// The cosine of the angle between a point's normal and the side, where it begins to count, and where it counts whole [1].
 const SIDE: (f64, f64) = (-0.2, 0.3);
 
+/// Least share of the weights of all points around that those of this sheet must have. Far from a sheet only the rim of what is around is
+/// in the slab: a few points, whose plane may be any [1].
+const SHARE: f64 = 0.2;
+
+/// Where the mean is farther to the side, over the radius, a surface may have ended: a quarter of the radius beyond the last points of a
+/// straight border [1].
+const BORDER: f64 = 0.4;
+
 /// Second eigenvalue over the largest, below which points lie on a line [1].
 const LINE: f64 = 1e-4;
 
@@ -54,6 +62,8 @@ pub struct Fit {
     pub confidence: f64,
     /// How far the mean lies to the side of the place, along the plane, over the radius [1]: 0 amid points, 0.23 on a straight border.
     pub off_centre: f64,
+    /// The place is beyond the border of an open scan: the mean is more than 0.4 radii to the side, and no point is on the other side.
+    pub ended: bool,
     /// Points that took part.
     pub points: usize,
 }
@@ -88,8 +98,9 @@ impl<'a> Surface<'a> {
     /// The plane at `x` [m] on the side of `toward`, a direction of any length: the normal that the surface had a little before, or any
     /// from points to where the place is. 0: the side is chosen, and points in front and behind take part.
     ///
-    /// None without three points off a line, and for an `x` that is not finite. Continuous in `x` and `toward` else, where the
-    /// confidence is above 0. Cost: about 1 µs for 30 points; no allocation once `scratch` is large enough.
+    /// None without three points off a line, where most points around are of other sheets or farther than half the radius, and for an
+    /// `x` that is not finite. Continuous in `x` and `toward` else, where the confidence is above 0. Cost: about 1.5 µs for 30 points;
+    /// no allocation once `scratch` is large enough.
     pub fn at(&self, x: DVec3, toward: DVec3, scratch: &mut Scratch) -> Option<Fit> {
         let local = self.cloud.local(x)?;
         let toward = toward.normalize_or_zero();
@@ -100,7 +111,9 @@ impl<'a> Surface<'a> {
         let mut sums = Sums::default();
         for &(_, slot) in &scratch.found {
             let r = self.cloud.at(slot) - x;
-            let mut w = self.weight(r, toward);
+            let around = self.around(r);
+            let mut w = around * self.slab(r, toward);
+            sums.around += around;
             let normal = self.normal(slot);
             if let Some(n) = normal {
                 // A place without a side takes points of both.
@@ -110,14 +123,26 @@ impl<'a> Surface<'a> {
                 sums.add(w, r, normal.map_or(DVec3::ZERO, |n| side * n));
             }
         }
-        sums.fit(x, toward, self.radius)
+        let mut fit = sums.fit(x, toward, self.radius)?;
+        if fit.off_centre > BORDER {
+            // In a gap amid scattered points there are others opposite to the mean; beyond a border there are none.
+            let away = x - fit.mean;
+            let away = away - away.dot(fit.normal) * fit.normal;
+            fit.ended = scratch.found.iter().all(|f| (self.cloud.at(f.1) - x).dot(away) <= 0.0);
+        }
+        Some(fit)
     }
 
     /// The weight of a point at `r` from the place: smooth, 0 from the radius on.
-    fn weight(&self, r: DVec3, toward: DVec3) -> f64 {
+    fn around(&self, r: DVec3) -> f64 {
         let s = 1.0 - r.length_squared() / (self.radius * self.radius);
         // NaN, of a radius of 0, is not positive.
-        if s > 0.0 { s.powi(4) * (1.0 - rise(r.dot(toward).abs() / self.radius, SLAB)) } else { 0.0 }
+        if s > 0.0 { s.powi(4) } else { 0.0 }
+    }
+
+    /// How much a point counts for how far in front or behind it is.
+    fn slab(&self, r: DVec3, toward: DVec3) -> f64 {
+        1.0 - rise(r.dot(toward).abs() / self.radius, SLAB)
     }
 
     fn normal(&self, slot: u32) -> Option<DVec3> {
@@ -131,7 +156,8 @@ impl<'a> Surface<'a> {
             return 1.0;
         }
         let of = |&(_, slot): &Found| {
-            self.normal(slot).map_or(0.0, |n| self.weight(self.cloud.at(slot) - x, toward) * n.dot(toward))
+            let r = self.cloud.at(slot) - x;
+            self.normal(slot).map_or(0.0, |n| self.around(r) * self.slab(r, toward) * n.dot(toward))
         };
         scratch.found.iter().map(of).sum()
     }
@@ -169,6 +195,8 @@ fn rise(v: f64, (from, to): (f64, f64)) -> f64 {
 /// Weighted sums over points, relative to the place.
 #[derive(Default)]
 struct Sums {
+    /// Of all points within the radius.
+    around: f64,
     weight: f64,
     first: DVec3,
     /// xx, yy, zz and yz, xz, xy.
@@ -188,15 +216,16 @@ impl Sums {
     }
 
     fn fit(&self, x: DVec3, toward: DVec3, radius: f64) -> Option<Fit> {
-        if self.points < 3 {
+        if self.points < 3 || self.weight < SHARE * self.around {
             return None;
         }
         let m = self.first / self.weight;
         let d = self.second[0] / self.weight - m * m;
         let o = self.second[1] / self.weight - DVec3::new(m.y * m.z, m.x * m.z, m.x * m.y);
         let (values, mut normal) = smallest(d, o);
-        // Not finite is no surface either.
-        if !(values[1] > LINE * values[2]) {
+        // No for all at one place, and for what is not finite.
+        let spread = values[1] > LINE * values[2];
+        if !spread {
             return None;
         }
         if let Some(given) =
@@ -210,7 +239,7 @@ impl Sums {
         let off_centre = (m + value * normal).length() / radius;
         let least = values[0].max(0.0);
         let confidence = (values[1] - least) / (values[1] + least);
-        Some(Fit { value, normal, mean: x + m, confidence, off_centre, points: self.points })
+        Some(Fit { value, normal, mean: x + m, confidence, off_centre, ended: false, points: self.points })
     }
 }
 
@@ -221,7 +250,8 @@ fn smallest(d: DVec3, o: DVec3) -> ([f64; 3], DVec3) {
     let mut v = DMat3::IDENTITY.to_cols_array_2d();
     for _ in 0..SWEEPS {
         let off = a[0][1].abs() + a[0][2].abs() + a[1][2].abs();
-        if !(off > 1e-16 * (a[0][0].abs() + a[1][1].abs() + a[2][2].abs())) {
+        let diagonal = a[0][0].abs() + a[1][1].abs() + a[2][2].abs();
+        if off <= 1e-16 * diagonal {
             break;
         }
         for (p, q) in [(0, 1), (0, 2), (1, 2)] {
@@ -255,11 +285,9 @@ fn rotate(a: &mut [[f64; 3]; 3], v: &mut [[f64; 3]; 3], p: usize, q: usize) {
     a[p][r] = a[r][p];
     a[r][q] = s * arp + c * arq;
     a[q][r] = a[r][q];
-    for k in 0..3 {
-        let (vp, vq) = (v[p][k], v[q][k]);
-        v[p][k] = c * vp - s * vq;
-        v[q][k] = s * vp + c * vq;
-    }
+    let (vp, vq) = (DVec3::from_array(v[p]), DVec3::from_array(v[q]));
+    v[p] = (c * vp - s * vq).to_array();
+    v[q] = (s * vp + c * vq).to_array();
 }
 
 /// What [`super::ProxyParams`] and this have in common.

@@ -1,6 +1,6 @@
 //! Where a way first crosses the surface of points.
 //!
-//! Based on: Hart, Sphere tracing, 1996: steps as long as nothing can be in them.
+//! Based on: hart96, sphere tracing: steps as long as nothing can be in them.
 //! Differs: no point is within the radius of a step, so there is no surface; nearer than that steps are a sixth of the radius (half a
 //! spacing on a grid), and the side of the surface is kept from one to the next: a sheet of single points is crossed when the place is
 //! behind the plane it was in front of.
@@ -11,12 +11,12 @@ use glam::DVec3;
 /// Steps near points, over the radius: longer, and a sheet leaves the slab of points that count before it is seen to be crossed [1].
 pub(super) const STEP: f64 = 1.0 / 6.0;
 
-/// Where the mean is farther to the side, over the radius, the surface has ended: on a straight border that is about a fifth of the
-/// radius beyond its last points [1].
-const BORDER: f64 = 0.4;
-
 /// Less confidence is no surface: the middle of a gap between two walls, where planes of either fit as badly [1].
 const LEAST_CONFIDENCE: f64 = 0.15;
+
+/// Least cosine of the angle a normal may turn by from one place to the next: beyond, the points in the slab of the one are of another face
+/// of a corner [1].
+const TURN: f64 = 0.3;
 
 /// Most places looked at to find a crossing between two steps.
 const HALVINGS: usize = 24;
@@ -45,16 +45,20 @@ pub(super) struct Swept {
 
 /// Whether a plane is that of a surface, not of a border or of scattered points.
 pub(super) fn is_surface(fit: &Fit) -> bool {
-    fit.off_centre <= BORDER && fit.confidence >= LEAST_CONFIDENCE
+    !fit.ended && fit.confidence >= LEAST_CONFIDENCE
 }
 
 /// Follows `way` to the first crossing. Takes from `left` one for each place it looks at and stops at none left; each takes a nearest
-/// point and at most two fits, and the crossing [`HALVINGS`] fits more.
+/// point and at most four fits, and the crossing [`HALVINGS`] fits more.
 pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch: &mut Scratch) -> Swept {
     let (radius, length) = (surface.radius(), way.from.distance(way.to));
     let clear = |side| Swept { t: 1.0, side, hit: false };
     if length == 0.0 {
         return clear(way.side);
+    }
+    // Less than two positions have no spacing, and no surface.
+    if radius <= 0.0 {
+        return clear(None);
     }
     let step = STEP * radius;
     let (mut side, mut last, mut t) = (way.side, 0.0, 0.0);
@@ -68,7 +72,7 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
             return clear(None);
         };
         if let Some(n) = side.filter(|_| t > 0.0) {
-            let fit = surface.at(x, n, scratch);
+            let fit = same_side(surface, x, n, scratch);
             if fit.is_some_and(|f| f.value <= 0.0)
                 && let Some(hit) = crossing(surface, way, (last, t), n, scratch)
             {
@@ -76,11 +80,12 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
             }
             side = fit.filter(|f| f.value > 0.0).map(|f| f.normal);
         }
-        // Points in front of the place are of another sheet: its side counts now.
-        let other = side.is_some_and(|n| (nearest.point - x).dot(n) > step);
-        if side.is_none() || other {
-            let fit = surface.at(x, x - nearest.point, scratch);
-            side = fit.map(|f| if f.value < 0.0 { -f.normal } else { f.normal });
+        // Points in front of the place may be of another sheet, whose side counts from now on. On a sharp edge, which planes round off,
+        // they are of the same: its plane is at the place.
+        let ahead = side.is_some_and(|n| (nearest.point - x).dot(n) > step);
+        if side.is_none() || ahead {
+            let fit = any_side(surface, x, nearest.point, scratch).filter(|f| !ahead || f.value.abs() > step);
+            side = fit.map(|f| f.normal).or(side);
         }
         if t >= 1.0 {
             return clear(side);
@@ -88,6 +93,23 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
         last = t;
         t = (t + (nearest.distance - radius).max(step) / length).min(1.0);
     }
+}
+
+/// The plane at `x` as seen with the normal it had a little before; none where it has turned too far to be the same.
+fn same_side(surface: &Surface<'_>, x: DVec3, n: DVec3, scratch: &mut Scratch) -> Option<Fit> {
+    surface.at(x, n, scratch).filter(|f| f.normal.dot(n) >= TURN)
+}
+
+/// The plane at `x` with `x` in front of it.
+fn any_side(surface: &Surface<'_>, x: DVec3, nearest: DVec3, scratch: &mut Scratch) -> Option<Fit> {
+    let front = |f: Fit| if f.value < 0.0 { Fit { value: -f.value, normal: -f.normal, ..f } } else { f };
+    let toward = (x - nearest).normalize_or_zero();
+    let near = same_side(surface, x, toward, scratch);
+    // Close to the surface the nearest point is to the side, not below: then the points all around tell the normal.
+    near.map(front).or_else(|| {
+        let around = front(surface.at(x, DVec3::ZERO, scratch)?);
+        same_side(surface, x, around.normal, scratch).map(front)
+    })
 }
 
 /// The place between two parts of a way where the surface, seen with the normal `n`, is crossed: by false position, which keeps both
@@ -99,7 +121,7 @@ fn crossing(
     n: DVec3,
     scratch: &mut Scratch,
 ) -> Option<Swept> {
-    let mut fit = |t: f64| surface.at(way.from.lerp(way.to, t), n, scratch);
+    let mut fit = |t: f64| same_side(surface, way.from.lerp(way.to, t), n, scratch);
     let near = ON * surface.radius();
     let mut first = fit(a)?;
     // A way may begin on the surface, and by rounding behind it.

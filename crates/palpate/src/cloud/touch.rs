@@ -7,6 +7,7 @@ use super::Cloud;
 use super::grid::{DEEPEST, LARGEST};
 use super::search::{Cube, gaps};
 use crate::simd::{LANES, Lanes, dispatch};
+use crate::store::Stack;
 use glam::DVec3;
 
 /// Octants that can wait.
@@ -52,13 +53,10 @@ dispatch! {
 #[inline(always)]
 fn kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], half: f32, hits: &mut Hits<'_>) {
     let (at, p) = (p, [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])]);
-    let mut stack = [(0u32, Cube::root(cloud)); STACK];
-    stack[0] = start(cloud, at, half);
-    let mut top = 1;
+    let mut stack = Stack::<(u32, Cube), STACK>::new();
+    stack.push(start(cloud, at, half));
     let half = L::splat(half);
-    while top > 0 {
-        top -= 1;
-        let (at, cube) = stack[top % STACK];
+    while let Some((at, cube)) = stack.pop() {
         let node = &cloud.nodes[at as usize];
         let [x, y, z] = gaps::<L>(node, &cube, &p);
         let near = L::bits(half.ge(x.max(y).max(z))) & u32::from(node.used());
@@ -75,14 +73,14 @@ fn kernel<L: Lanes>(cloud: &Cloud, p: [f32; 3], half: f32, hits: &mut Hits<'_>) 
         while inner != 0 {
             let o = inner.trailing_zeros() as usize & 7;
             inner &= inner - 1;
-            stack[top % STACK] = (node.inner_at(o) as u32, cube.octant(o));
-            top += 1;
+            stack.push((node.inner_at(o) as u32, cube.octant(o)));
         }
     }
 }
 
 /// The smallest node around all that is not farther than `half` along any axis; the root where there is none.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "`zip` stays a call in functions with target features")]
 fn start(cloud: &Cloud, at: [f32; 3], half: f32) -> (u32, Cube) {
     let (mut node, mut cube) = (0u32, Cube::root(cloud));
     loop {

@@ -75,11 +75,21 @@ impl Query {
         among: Among<'_>,
     ) {
         let side = Side::new(a, b, a_from_b, swapped);
+        self.find_side(&side, margin, among);
+        self.contacts.swapped = swapped;
+        if swapped {
+            self.contacts.origin = a.tree.origin;
+            turn_back(&mut self.contacts, a, a_from_b);
+        }
+    }
+
+    /// Fills `contacts` with those of a side, in the frame of its field.
+    pub(super) fn find_side(&mut self, side: &Side<'_>, margin: f64, among: Among<'_>) {
         let tree = side.tree;
         let mut contacts = core::mem::take(&mut self.contacts);
         contacts.list.clear();
-        contacts.swapped = swapped;
-        contacts.origin = if swapped { a.tree.origin } else { a.field.lattice().origin };
+        contacts.swapped = false;
+        contacts.origin = side.field.lattice().origin;
         self.stats = Stats::default();
         match side.frame.filter(|_| !margin.is_nan()) {
             None => self.stats.non_finite = true,
@@ -87,7 +97,7 @@ impl Query {
                 // The kernel writes eight at a time.
                 contacts.list.reserve(tree.len() + LANES);
                 self.reserve(tree.len());
-                let reach = Reach::new(&side, &frame, margin);
+                let reach = Reach::new(side, &frame, margin);
                 self.runs.clear();
                 let mut start = tree.levels();
                 match among {
@@ -109,12 +119,9 @@ impl Query {
                     out: &mut contacts.list,
                     stats: Stats::default(),
                 };
-                walk!(&side, &frame, self.scalar, find_contacts(&mut job));
+                walk!(side, &frame, self.scalar, find_contacts(&mut job));
                 self.stats = job.stats;
             }
-        }
-        if swapped {
-            turn_back(&mut contacts, a, a_from_b);
         }
         self.contacts = contacts;
     }

@@ -44,7 +44,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    const NONE: Self =
+    pub(super) const NONE: Self =
         Self { distance: f64::INFINITY, bound: f64::INFINITY, witness_a: DVec3::NAN, witness_b: DVec3::NAN };
 
     /// Whether the shapes overlap.

@@ -20,6 +20,7 @@ pub(crate) mod least;
 pub(crate) mod near;
 mod parting;
 mod penetration;
+mod points;
 pub(crate) mod reach;
 mod refine;
 mod segment;
@@ -141,8 +142,13 @@ impl<'a> Side<'a> {
     /// The side with A's points if `swapped`, else with B's.
     pub(crate) fn new(a: &'a Shape, b: &'a Shape, a_from_b: &Pose, swapped: bool) -> Self {
         let (shape, points, pose) = if swapped { (b, a, a_from_b.inverse()) } else { (a, b, *a_from_b) };
-        let (field, tree) = (&shape.field, &points.tree);
-        Self { field, packed: shape.packed.as_deref(), tree, frame: Frame::new(field, tree, &pose) }
+        Self::of_points(shape, &points.tree, &pose)
+    }
+
+    /// The side with the field of `shape` and the points of `tree`.
+    pub(crate) fn of_points(shape: &'a Shape, tree: &'a Arc<Tree>, shape_from_tree: &Pose) -> Self {
+        let field = &shape.field;
+        Self { field, packed: shape.packed.as_deref(), tree, frame: Frame::new(field, tree, shape_from_tree) }
     }
 }
 
