@@ -108,7 +108,7 @@ function tick(now) {
   const f = frameAt(state.time + 1e-9);
   slider.value = state.time;
   $('clock').textContent = soft ? when(f) : state.time.toFixed(probe ? 3 : 2) + ' s';
-  $('touch').textContent = probe ? 'step ' + (frames ? steps[f] : 0).toLocaleString('en') + (touching[f] ? ', touching' : ', free') : (touching[f] || 0).toLocaleString('en') + (soft ? ' pair' : ' contact') + (touching[f] === 1 ? '' : 's');
+  $('touch').textContent = probe ? 'step ' + (frames ? steps[f] : 0).toLocaleString('en') + ', ' + ['free', 'in a box', 'pushed', 'in a box, pushed'][touching[f] || 0] : (touching[f] || 0).toLocaleString('en') + (soft ? ' pair' : ' contact') + (touching[f] === 1 ? '' : 's');
   cursors.forEach(show => show(f));
   clearTimeout(sharpen);
   if (state.playing) wake();
@@ -135,7 +135,7 @@ addEventListener('keydown', e => {
   e.preventDefault();
   act();
 });
-window.player = { state, coloured: f => soft ? meta.parts.map(p => lists(p.hits)(f).length) : [], frames, seconds, seek, play, halt, draw: () => draw() };
+window.player = { state, probe: !!probe, coloured: f => soft ? meta.parts.map(p => lists(p.hits)(f).length) : [], frames, seconds, seek, play, halt, draw: () => draw() };
 label();
 wake();
 if (gl && frames > 1 && !matchMedia('(prefers-reduced-motion: reduce)').matches) play();

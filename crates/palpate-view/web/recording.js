@@ -22,7 +22,7 @@ const FORMATS = {
   length: x => unit(x, LENGTHS),
   energy: x => unit(x, [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'µJ'], [1e-9, 'nJ']]),
   speed: x => unit(x, LENGTHS.map(([f, n]) => [f, n + '/s'])),
-  force: x => unit(x, [[1e3, 'kN'], [1, 'N'], [1e-3, 'mN'], [1e-6, 'µN']]),
+  force: x => unit(x, [[1, 'N'], [1e-3, 'mN'], [1e-6, 'µN']]),
   count: x => Math.round(x).toLocaleString('en'),
   time: x => unit(x * 1e-6, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]),
 };

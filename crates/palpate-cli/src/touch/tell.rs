@@ -170,7 +170,10 @@ impl Told<'_> {
         let seconds = rows.last().map_or(0.0, |r| r.time) - rows.first().map_or(0.0, |r| r.time);
         row("steps", format!("{} in {}", count(rows.len()), units::seconds(seconds)));
         let share = 100.0 * self.touching() as f64 / rows.len().max(1) as f64;
-        row("touching", format!("{} steps, {} %", count(self.touching()), units::number(share)));
+        row(
+            "touching",
+            format!("{} steps in the box of a point, {} %", count(self.touching()), units::number(share)),
+        );
         row(
             "first touch",
             self.first(|r| r.touching)

@@ -46,7 +46,7 @@ pub fn page(probing: &Probing, params: &PageParams) -> Result<String, ::png::Enc
 fn lead(probing: &Probing) -> String {
     let touching = probing.steps.iter().filter(|s| s.touching).count();
     format!(
-        "{} points, {} steps of a probe, {} of them touching; largest force {} N.",
+        "{} points, {} steps of a probe, {} of them in the box of a point; largest force {} N.",
         units::count(probing.scan.total as u64),
         units::count(probing.steps.len() as u64),
         units::count(touching as u64),
@@ -103,7 +103,9 @@ pub(super) fn meta(probing: &Probing, blob: &mut Blob) -> String {
         all
     };
     let turns = blob.add(frames.iter().flat_map(|s| turn(s)).flat_map(small));
-    let contacts = blob.numbers(frames.iter().map(|s| u32::from(s.touching)));
+    // 1: in a box, 2: pushed, 3: both.
+    let pushed = |s: &ProbeStep| s.force != DVec3::ZERO;
+    let contacts = blob.numbers(frames.iter().map(|s| u32::from(s.touching) + 2 * u32::from(pushed(s))));
     // The arrow of a force: as long as the force, over the largest.
     let arrows: Vec<Vec<Mark>> = frames
         .iter()
@@ -198,21 +200,20 @@ fn path(probing: &Probing, chosen: &[usize], blob: &mut Blob) -> String {
 
 /// The curves below the view. Of steps that were left out the largest values still count.
 fn charts(probing: &Probing, chosen: &[usize], blob: &mut Blob) -> String {
-    let most = |k: usize, of: &dyn Fn(&ProbeStep) -> f64| {
+    let most = |k: usize, of: fn(&ProbeStep) -> f64| {
         let from = if k == 0 { 0 } else { chosen[k - 1] + 1 };
         let all = probing.steps[from..=chosen[k]].iter().map(of);
         all.filter(|x| x.is_finite()).fold(0.0, f64::max)
     };
-    let distance = |s: &ProbeStep| s.nearest.map_or(0.0, |n| n.distance(s.probe));
-    let of: [(&str, &str, &dyn Fn(&ProbeStep) -> f64); 4] = [
-        ("Nearest point", "length", &distance),
-        ("Force", "force", &|s| s.force.length()),
-        ("Depth", "length", &|s| s.depth),
-        ("Time of a step", "time", &|s| s.us),
-    ];
-    let each = of.map(|(name, format, value)| {
-        let at = blob.floats((0..chosen.len()).map(|k| most(k, value)));
+    let mut chart = |name: &str, format: &str, of: fn(&ProbeStep) -> f64| {
+        let at = blob.floats((0..chosen.len()).map(|k| most(k, of)));
         format!("{{\"name\":{},\"format\":{},\"at\":{at}}}", quoted(name), quoted(format))
-    });
-    each.join(",")
+    };
+    let all = [
+        chart("Nearest point", "length", |s| s.nearest.map_or(0.0, |n| n.distance(s.probe))),
+        chart("Force", "force", |s| s.force.length()),
+        chart("Depth", "length", |s| s.depth),
+        chart("Time of a step", "time", |s| s.us),
+    ];
+    all.join(",")
 }

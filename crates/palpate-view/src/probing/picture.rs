@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const PIECES: usize = 3000;
 const ARROWS: usize = 90;
 /// Radius of points over how far they are apart \[1\], and thickness of path and arrows over the radius of the scan \[1\].
-const POINT: f64 = 0.62;
+const POINT: f64 = 0.8;
 const PATH: f64 = 0.0035;
 const ARROW: f64 = 0.0045;
 /// Length of the arrow of the largest force, over the radius of the scan \[1\].
