@@ -62,17 +62,20 @@ fn far_scans_lose_nothing() {
         bytes.chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]])).collect()
     };
     let (near, far) = (places(DVec3::ZERO), places(DVec3::new(4e6, 5e5, 500.0)));
-    assert!(near.iter().any(|x| *x > 0.05), "{near:?}");
-    // A double at 4e6 m is off by up to half a nanometre.
-    assert!(near.iter().zip(&far).all(|(a, b)| (a - b).abs() < 3e-9), "{near:?} {far:?}");
+    assert!(near.iter().any(|x| *x > 0.05));
+    // A double at 4e6 m is off by up to half a nanometre, which may round a single to the next: 7.5 nm here.
+    assert!(near.iter().zip(&far).all(|(a, b)| (a - b).abs() < 1e-8));
 }
 
 #[test]
 fn pictures_show_scan_path_and_force() {
-    let image = picture(&flat(DVec3::new(1e7, 0.0, 0.0), 60), 320, 240);
+    let image = picture(&flat(DVec3::new(1e7, 0.0, 0.0), 60), 640, 480);
     let count = |is: &dyn Fn(&[u8]) -> bool| image.rgba().chunks(4).filter(|p| is(p)).count();
     assert!(count(&|p| p[..3] != [246, 248, 250]) > 5000, "points");
-    assert!(count(&|p| p[0] > 150 && p[2] < 90) > 30, "the path where it touches");
+    assert!(
+        count(&|p| p[0] > p[1].saturating_add(50) && p[0] > p[2].saturating_add(30)) > 100,
+        "the path where it touches"
+    );
     assert!(count(&|p| p[1] > p[0].saturating_add(30) && p[1] > p[2].saturating_add(15)) > 10, "arrows");
     for broken in [Probing::default(), {
         let mut all = flat(DVec3::ZERO, 5);
