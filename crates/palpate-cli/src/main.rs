@@ -1,5 +1,5 @@
-//! The program `palpate`: looks at meshes, builds signed distance fields, answers from them, brings two shapes together
-//! and shows what it finds.
+//! The program `palpate`: looks at meshes, builds signed distance fields, answers from them, brings two shapes together,
+//! touches scans and shows what it finds.
 //!
 //! Every command is a file in `cmd` and returns an [`outcome::Outcome`]: the same answer for people and for machines.
 //! Calls into the engine are in `engine`, so that this program says in one place what it needs.
@@ -21,6 +21,7 @@ mod progress;
 mod saved;
 mod soft;
 mod tell;
+mod touch;
 
 use clap::{Parser, Subcommand};
 use outcome::Outcome;
@@ -41,7 +42,10 @@ const EXAMPLES: &str = "Examples:
   palpate drop gear.stl --unit mm --onto terrain -o fall
                                                let it fall, and watch it on a page
   palpate soft cloth.obj hand.obj -o touch     let them wave and meet: which triangles do, in each step
+  palpate touch scan.las --probe path.csv -o felt
+                                               move a probe over a scan: contact, nearest point, force
 
+SCAN is a PLY, XYZ, CSV, PCD, LAS or LAZ file, or a mesh, whose vertices are taken.
 MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
 Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
 2 bad input or failure. With --json exactly one object goes to standard output.";
@@ -80,6 +84,7 @@ enum Command {
     Clearance(cmd::clearance::Args),
     Drop(cmd::drop::Args),
     Soft(cmd::soft::Args),
+    Touch(cmd::touch::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -96,6 +101,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Clearance(args)) => cmd::clearance::run(&args, &global),
         Some(Command::Drop(args)) => cmd::drop::run(&args, &global),
         Some(Command::Soft(args)) => cmd::soft::run(&args, &global),
+        Some(Command::Touch(args)) => cmd::touch::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }
 }

@@ -3,8 +3,8 @@
 //! Nothing here opens a window or asks the system for a font: [`raster`] draws triangles, voxels and points in software as
 //! a [`camera`] sees them, [`glass`] shapes that can be seen through, [`slice`](mod@slice) a plane through a distance field;
 //! [`chart`] writes SVG, [`html`] puts them on one self-contained page, [`png`](mod@png) encodes. A [`recording`] holds a motion,
-//! [`player`] a page that plays it, [`strip`] pictures of it; [`deforming`] is the same for meshes whose vertices move. The same input gives the
-//! same bytes on any number of threads.
+//! [`player`] a page that plays it, [`strip`] pictures of it; [`deforming`] is the same for meshes whose vertices move, [`probing`] for a
+//! probe on a scan. The same input gives the same bytes on any number of threads.
 
 pub mod band;
 pub mod camera;
@@ -17,6 +17,7 @@ pub mod html;
 pub mod image;
 pub mod player;
 pub mod png;
+pub mod probing;
 pub mod raster;
 pub mod recording;
 pub mod scene;

@@ -9,10 +9,11 @@ use glam::DVec3;
 use palpate::math::Aabb;
 use std::fmt::Write;
 
-/// One script in four files: what is played, its meshes, how they are drawn, what the hand does.
+/// One script in five files: what is played, its meshes, scans and paths, how all is drawn, what the hand does.
 const SCRIPT: &str = concat!(
     include_str!("../web/recording.js"),
     include_str!("../web/meshes.js"),
+    include_str!("../web/scans.js"),
     include_str!("../web/painter.js"),
     include_str!("../web/player.js")
 );

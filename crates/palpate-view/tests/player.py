@@ -5,7 +5,7 @@
     python3 player.py --try
 
 Needs PyPI's playwright and a Chromium (CHROMIUM names it; /usr/bin/chromium otherwise). Pages come
-from the example `player`, from `palpate drop` or `palpate soft`. Exit code 1 and a line for what failed. --try only
+from the example `player`, from `palpate drop`, `palpate soft` or `palpate touch`. Exit code 1 and a line for what failed. --try only
 says whether the browser starts. `./test page` does all of this.
 """
 import argparse
@@ -108,6 +108,15 @@ def check(page, name, shots):
         settle(page)
         expect("hiding a body changes no pixel", page.evaluate(LOOK)[1] != shown)
         page.locator(".bodies input").first.check()
+    # A probe on a scan: its path is there and can be hidden.
+    if page.evaluate("player.probe"):
+        _, shown = page.evaluate(LOOK)
+        page.locator(".bodies input").last.uncheck()
+        settle(page)
+        expect("hiding the path changes no pixel", page.evaluate(LOOK)[1] != shown)
+        page.locator(".bodies input").last.check()
+        said_of = page.locator("#touch").text_content()
+        expect(f"no word of contact in \"{said_of}\"", any(w in said_of for w in ("free", "box", "pushed")))
     # Meshes that deform: the triangles that meet are coloured.
     if page.evaluate("player.coloured(0).length > 0"):
         page.evaluate("player.seek(player.seconds)")

@@ -123,8 +123,10 @@ function painter() {
     in float across; uniform vec4 colour; out vec4 result;
     void main() { result = vec4(colour.rgb, colour.a * (1. - smoothstep(.6, 1., abs(across)))); }`);
 
+  const scan = probe ? scans(compile) : null;
   const parts = meta.parts.map(p => {
     if (soft) return moving(p);
+    if (p.points) return scan.part(p);
     const q = array(Uint16Array, p.positions, p.vertices * 3), positions = new Float32Array(p.vertices * 3);
     for (let i = 0; i < q.length; i++) positions[i] = p.min[i % 3] + p.size[i % 3] * q[i] / 65535;
     const triangles = array(p.wide ? Uint32Array : Uint16Array, p.indices, p.triangles * 3);
@@ -181,7 +183,8 @@ function painter() {
   const cell = nice(span / 6);
   $('scale').textContent = ground.kind === 'plane' ? 'grid ' + FORMATS.length(cell) : '';
 
-  const camera = { az: .55, el: .36, distance: 1, target: home };
+  const AZ = .55 + (probe ? probe.quarters * Math.PI / 2 : 0), EL = probe ? .5 : .36;
+  const camera = { az: AZ, el: EL, distance: 1, target: home };
   const LENS = 1 / Math.tan(.5 * .62);
   const axes = () => {
     const c = Math.cos(camera.el);
@@ -191,7 +194,7 @@ function painter() {
   };
   // As near as possible with everything in sight, in the middle of the screen.
   const fit = () => {
-    Object.assign(camera, { az: .55, el: .36, target: home });
+    Object.assign(camera, { az: AZ, el: EL, target: home });
     const { back, right, up } = axes(), aspect = canvas.clientWidth / Math.max(canvas.clientHeight, 1);
     for (let round = 0; round < 4; round++) {
       let need = largest, box = [Infinity, -Infinity, Infinity, -Infinity];
@@ -270,7 +273,7 @@ function painter() {
     const { right, up } = axes(), k = 2 * camera.distance / LENS / Math.max(canvas.clientHeight, 1);
     camera.target = add(camera.target, add(mul(right, -dx * k), mul(up, dy * k)));
   };
-  const zoom = f => { camera.distance = Math.min(Math.max(camera.distance * f, largest * .05), span * 60); };
+  const zoom = f => { camera.distance = Math.min(Math.max(camera.distance * f, largest * (probe ? .02 : .05)), span * 60); };
   canvas.addEventListener('pointerdown', e => { canvas.setPointerCapture(e.pointerId); fingers.set(e.pointerId, [e.clientX, e.clientY]); });
   for (const name of ['pointerup', 'pointercancel']) canvas.addEventListener(name, e => fingers.delete(e.pointerId));
   canvas.addEventListener('pointermove', e => {
@@ -312,9 +315,10 @@ function painter() {
     const centres = bodies.map((b, i) => moved(matrices[i], parts[b.part].centre));
     const shown = bodies.map((_, i) => i).filter(i => state.shown[i]);
     let eyeAt = camera.target;
-    if (state.follow && shown.length) {
+    const followed = probe ? [1] : shown;
+    if (state.follow && followed.length) {
       let mean = [0, 0, 0];
-      for (const i of shown) mean = add(mean, mul(centres[i], 1 / shown.length));
+      for (const i of followed) mean = add(mean, mul(centres[i], 1 / followed.length));
       eyeAt = add(mean, sub(camera.target, home));
     }
     const { back, right, up } = axes(), eye = add(eyeAt, mul(back, camera.distance));
@@ -341,7 +345,7 @@ function painter() {
     gl.enable(gl.POLYGON_OFFSET_FILL); gl.polygonOffset(2.5, 6);
     gl.useProgram(depth.program);
     gl.uniformMatrix4fv(depth.at.view, false, toLight);
-    const cast = (m, model) => { gl.uniformMatrix4fv(depth.at.model, false, model); gl.bindVertexArray(m.vao); gl.drawElements(gl.TRIANGLES, m.n, gl.UNSIGNED_INT, 0); };
+    const cast = (m, model) => { if (!m.n) return; gl.uniformMatrix4fv(depth.at.model, false, model); gl.bindVertexArray(m.vao); gl.drawElements(gl.TRIANGLES, m.n, gl.UNSIGNED_INT, 0); };
     for (const i of shown) cast(parts[bodies[i].part], matrices[i]);
     if (base) cast(base, baseAt);
     gl.disable(gl.POLYGON_OFFSET_FILL);
@@ -359,6 +363,7 @@ function painter() {
     shaded(solid);
     gl.uniform3fv(solid.at.light, LIGHT); gl.uniform3fv(solid.at.up, UP); gl.uniform3fv(solid.at.eye, eye);
     const paint = (m, model, colour) => {
+      if (!m.n) return;
       gl.uniformMatrix4fv(solid.at.model, false, model);
       gl.uniform3fv(solid.at.colour, colour); gl.uniform1f(solid.at.own, m.own);
       gl.bindVertexArray(m.vao); gl.drawElements(gl.TRIANGLES, m.n, gl.UNSIGNED_INT, 0);
@@ -374,6 +379,11 @@ function painter() {
       gl.disable(gl.DEPTH_TEST);
       coloured();
       gl.enable(gl.DEPTH_TEST); gl.disable(gl.BLEND);
+    }
+    if (probe) {
+      const pixels = LENS * canvas.height / 2;
+      if (state.shown[0]) scan.points(parts[0], matrices[0], view, eye, pixels, scale);
+      if (state.path) scan.path(view, now, scale);
     }
     if (base) paint(base, baseAt, mul(add(colours.floor, colours.grid), .5));
 
@@ -425,7 +435,7 @@ function painter() {
       gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
       gl.uniformMatrix4fv(marks.at.view, false, view);
       gl.uniform2f(marks.at.screen, canvas.width, canvas.height);
-      gl.uniform1f(marks.at.px, (soft ? 2.8 : 4.6) * scale); gl.uniform1f(marks.at.reach, (soft ? .1 : .24) * largest); gl.uniform1f(marks.at.most, most);
+      gl.uniform1f(marks.at.px, (soft ? 2.8 : 4.6) * scale); gl.uniform1f(marks.at.reach, (soft ? .1 : probe ? .3 : .24) * largest); gl.uniform1f(marks.at.most, most);
       gl.depthMask(false);
       // Faint where something hides them, full where not.
       for (const [test, alpha] of [[false, .45], [true, 1]]) {

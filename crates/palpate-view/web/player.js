@@ -1,6 +1,6 @@
 // ---- charts
 const cursors = [];
-const when = f => !frames ? '' : soft ? 'step ' + steps[f].toLocaleString('en') : +at[f].toFixed(2) + ' s';
+const when = f => !frames ? '' : soft ? 'step ' + steps[f].toLocaleString('en') : +at[f].toFixed(probe ? 3 : 2) + ' s';
 for (const chart of meta.charts) {
   const values = array(Float32Array, chart.at, frames), format = FORMATS[chart.format];
   const box = document.createElement('div');
@@ -63,6 +63,7 @@ const entry = (colour, words, show) => {
   $('bodies').append(item);
 };
 bodies.forEach((body, i) => entry(body.colour, body.name, on => { state.shown[i] = on; }));
+if (probe) entry([236, 96, 40], 'path', on => { state.path = on; });
 // What colours of triangles say, and whether they are shown.
 if (soft) [['hits', soft.hot, 'meet the other'], ['own', soft.own, 'meet their own']].forEach(([name, colour, words], k) => {
   if (k && !meta.parts.some(p => array(Uint32Array, p[name][0], frames + 1)[frames])) return;
@@ -106,8 +107,8 @@ function tick(now) {
   draw();
   const f = frameAt(state.time + 1e-9);
   slider.value = state.time;
-  $('clock').textContent = soft ? when(f) : state.time.toFixed(2) + ' s';
-  $('touch').textContent = (touching[f] || 0).toLocaleString('en') + (soft ? ' pair' : ' contact') + (touching[f] === 1 ? '' : 's');
+  $('clock').textContent = soft ? when(f) : state.time.toFixed(probe ? 3 : 2) + ' s';
+  $('touch').textContent = probe ? 'step ' + (frames ? steps[f] : 0).toLocaleString('en') + ', ' + ['free', 'in a box', 'pushed', 'in a box, pushed'][touching[f] || 0] : (touching[f] || 0).toLocaleString('en') + (soft ? ' pair' : ' contact') + (touching[f] === 1 ? '' : 's');
   cursors.forEach(show => show(f));
   clearTimeout(sharpen);
   if (state.playing) wake();
@@ -134,7 +135,7 @@ addEventListener('keydown', e => {
   e.preventDefault();
   act();
 });
-window.player = { state, coloured: f => soft ? meta.parts.map(p => lists(p.hits)(f).length) : [], frames, seconds, seek, play, halt, draw: () => draw() };
+window.player = { state, probe: !!probe, coloured: f => soft ? meta.parts.map(p => lists(p.hits)(f).length) : [], frames, seconds, seek, play, halt, draw: () => draw() };
 label();
 wake();
 if (gl && frames > 1 && !matchMedia('(prefers-reduced-motion: reduce)').matches) play();

@@ -1,6 +1,7 @@
 // Plays a recording: WebGL2, no library, no network. The page holds the words as JSON and the numbers as base64. Bodies have poses;
-// or, where the words have `soft`, each frame has its own vertices, and triangles of it are coloured.
-// One script in four files, in this order: recording.js, meshes.js, painter.js, player.js.
+// or, where the words have `soft`, each frame has its own vertices, and triangles of it are coloured; where they have `probe`, the
+// first body is a scan, a part of points, and the second a probe with its path.
+// One script in five files, in this order: recording.js, meshes.js, scans.js, painter.js, player.js.
 (() => {
 'use strict';
 const $ = id => document.getElementById(id);
@@ -21,6 +22,7 @@ const FORMATS = {
   length: x => unit(x, LENGTHS),
   energy: x => unit(x, [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'µJ'], [1e-9, 'nJ']]),
   speed: x => unit(x, LENGTHS.map(([f, n]) => [f, n + '/s'])),
+  force: x => unit(x, [[1, 'N'], [1e-3, 'mN'], [1e-6, 'µN']]),
   count: x => Math.round(x).toLocaleString('en'),
   time: x => unit(x * 1e-6, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]),
 };
@@ -61,7 +63,7 @@ const moved = (m, p) => [0, 1, 2].map(i => m[i] * p[0] + m[4 + i] * p[1] + m[8 +
 // ---- the recording
 const frames = meta.frames, bodies = meta.bodies, count = bodies.length;
 const at = array(Float32Array, meta.times, frames);
-const soft = meta.soft;
+const soft = meta.soft, probe = meta.probe;
 const places = soft ? null : array(Float32Array, meta.places, frames * count * 3);
 const turns = soft ? null : array(Int16Array, meta.turns, frames * count * 4);
 // Which list belongs to which frame.
@@ -69,7 +71,7 @@ const lists = ([first, list]) => {
   const begin = array(Uint32Array, first, frames + 1), all = array(Uint32Array, list, begin[frames]);
   return f => all.subarray(begin[f], begin[f + 1]);
 };
-const steps = soft ? array(Uint32Array, soft.steps, frames) : null;
+const steps = soft || probe ? array(Uint32Array, (soft || probe).steps, frames) : null;
 const touching = array(Uint32Array, meta.contacts, frames);
 const first = array(Uint32Array, meta.marks.first, frames + 1);
 const markPlaces = array(Uint16Array, meta.marks.places, first[frames] * 3);
@@ -108,7 +110,7 @@ const RIGHT = cross(UP, FRONT);
 const LIGHT = unitOf(add(add(UP, mul(RIGHT, -0.55)), mul(FRONT, 0.42)));
 
 // ---- state
-const state = { time: start, playing: false, speed: 1, contacts: true, coloured: [true, true], follow: false, shown: bodies.map(() => true) };
+const state = { time: start, playing: false, speed: 1, contacts: true, path: true, coloured: [true, true], follow: false, shown: bodies.map(() => true) };
 const canvas = $('view');
 const gl = canvas.getContext('webgl2', { antialias: true, alpha: false });
 let draw = () => {};

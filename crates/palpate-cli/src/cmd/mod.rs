@@ -11,6 +11,7 @@ pub(crate) mod inspect;
 pub(crate) mod query;
 pub(crate) mod report;
 pub(crate) mod soft;
+pub(crate) mod touch;
 
 use crate::engine::{self, Encoding, Input, Model, Options, Size};
 use crate::progress::Reporter;
