@@ -46,6 +46,10 @@ const EXAMPLES: &str = "Examples:
                                                move a probe over a scan: contact, nearest point, force
 
 SCAN is a PLY, XYZ, CSV, PCD, LAS or LAZ file, or a mesh, whose vertices are taken.
+  palpate press part.palp scan.las --pose \"0 0 0.1\"
+                                               where does a scan touch a part, and with which force?
+  palpate solid vase.ply -o vase.stl           make a closed mesh of a scan
+
 MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
 Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
 2 bad input or failure. With --json exactly one object goes to standard output.";
@@ -85,6 +89,8 @@ enum Command {
     Drop(cmd::drop::Args),
     Soft(cmd::soft::Args),
     Touch(cmd::touch::Args),
+    Press(cmd::press::Args),
+    Solid(cmd::solid::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -102,6 +108,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Drop(args)) => cmd::drop::run(&args, &global),
         Some(Command::Soft(args)) => cmd::soft::run(&args, &global),
         Some(Command::Touch(args)) => cmd::touch::run(&args, &global),
+        Some(Command::Press(args)) => cmd::press::run(&args, &global),
+        Some(Command::Solid(args)) => cmd::solid::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }
 }

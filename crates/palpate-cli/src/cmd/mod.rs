@@ -8,9 +8,11 @@ pub(crate) mod distance;
 pub(crate) mod drop;
 pub(crate) mod export;
 pub(crate) mod inspect;
+pub(crate) mod press;
 pub(crate) mod query;
 pub(crate) mod report;
 pub(crate) mod soft;
+pub(crate) mod solid;
 pub(crate) mod touch;
 
 use crate::engine::{self, Encoding, Input, Model, Options, Size};

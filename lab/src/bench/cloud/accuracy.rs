@@ -42,7 +42,6 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         "points",
     ];
     let mut table = vec![header.map(String::from).to_vec()];
-    let path = trace();
     for (separation, plus, minus, moves) in PAPER {
         let side = (SIDE / separation).round() as usize + 1;
         if lab.options.quick && separation < 0.01 {
@@ -51,7 +50,8 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         let cloud =
             Cloud::build(&waves(side, separation), &CloudParams { leaf: LEAF, ..Default::default() })?;
         let six = SixPoint::build(&cloud, BOX);
-        // The probe as the model sees it.
+        // The probe as the model sees it: one that follows the moving model does so on another path.
+        let path = trace(if moves { 7.0 } else { 0.0 });
         let local = |i: usize| {
             if moves { moving(i).inverse().point(moving(i).point(path[i])) } else { path[i] }
         };
@@ -77,7 +77,9 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
             let wrong = f64::from(c.positives + c.negatives);
             found.rows.push(row(&case, &format!("wrong boxes, {way}"), "1", wrong, note).finish());
         }
-        let note = format!("exact from testing every box, {asked} probes");
+        let note = format!(
+            "exact from testing every box, {asked} probes; none within 0.4 µm of a face, which single precision cannot tell"
+        );
         found.rows.push(row(&case, "differences of boxes", "1", brute as f64, note).finish());
         table.push(vec![
             format!("{separation} m"),
@@ -121,15 +123,16 @@ fn beside_all(cloud: &Cloud, path: &[DVec3], lab: &Lab<'_>) -> (usize, usize) {
     let points: Vec<DVec3> = (0..cloud.id_end()).filter_map(|id| cloud.position(id)).collect();
     let every = if lab.options.quick { 10 } else { 20 };
     let half = 0.5 * BOX;
-    let mut wrong = 0;
+    let (mut wrong, mut asked) = (0, 0);
     for p in path.iter().step_by(every) {
         let gap = |q: &DVec3| (*q - *p).abs().max_element();
         let least = points.iter().map(gap).fold(f64::INFINITY, f64::min);
         // What single precision cannot tell apart may be either.
         let sure = (least - half).abs() > 4e-7;
+        asked += usize::from(sure);
         wrong += usize::from(sure && (least <= half) != cloud.touches(*p, half));
     }
-    (wrong, path.len().div_ceil(every))
+    (wrong, asked)
 }
 
 /// Table 2: nearest points along the path that crisscrosses.
@@ -195,7 +198,7 @@ fn nearest(lab: &Lab<'_>) -> Result<Found> {
     );
     found.rows.push(row(&case, "six-point too far, in boxes", "m", met.1, note).finish());
     let note = format!(
-        "from the nearest of all points, {} probes; times least {:.2}, worst {:.2}, mean {:.2} µs",
+        "from the nearest of all points by more than 0.4 µm, {} probes; times least {:.2}, worst {:.2}, mean {:.2} µs",
         CRISSCROSS / 10,
         e.0,
         e.1,

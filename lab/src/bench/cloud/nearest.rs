@@ -42,7 +42,8 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     // Those that search as ours: every probe beside every point.
     let every = if lab.options.quick { 1 } else { 20 };
     let wrong = probes.iter().step_by(every).filter(|p| !is_nearest(&cloud, &cloud_points, **p)).count();
-    let note = format!("from comparing with every point, {} probes", probes.len().div_ceil(every));
+    let note =
+        format!("from comparing with every point, but for 0.4 µm, {} probes", probes.len().div_ceil(every));
     found.rows.push(row(&name, "differences of nearest", "1", wrong as f64, note).finish());
 
     for given in peers::ask(&lab.work, lab.peers, &points, &asked, PASSES)? {

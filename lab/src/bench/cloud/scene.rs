@@ -43,10 +43,10 @@ fn curve(t: f64) -> (f64, f64) {
     (wave(17.31, 0.3), wave(23.77, 1.1))
 }
 
-/// The path that traces and hovers: 100 points on the surface, then 100 in an arc of 2 cm above it, and so on.
-pub(super) fn trace() -> Vec<DVec3> {
+/// A path that traces and hovers: 100 points on the surface, then 100 in an arc of 2 cm above it, and so on. `turn` tells paths apart.
+pub(super) fn trace(turn: f64) -> Vec<DVec3> {
     let at = |i: usize| {
-        let (x, y) = curve(i as f64 / TRACE as f64);
+        let (x, y) = curve(turn + i as f64 / TRACE as f64);
         let arc = (i % 200) as f64 / 100.0 - 1.0;
         let above = if arc > 0.0 { 0.02 * (core::f64::consts::PI * arc).sin() } else { 0.0 };
         DVec3::new(x, y, height(x, y) + above)
