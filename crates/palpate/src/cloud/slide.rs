@@ -50,19 +50,22 @@ pub(super) struct Slide<'a> {
 }
 
 impl Slide<'_> {
-    /// Slides from `rest`; `free` says what part of a step from one place to another nothing else is in the way of.
+    /// Slides from `rest`; `free` says what part of a step from one place to another nothing else is in the way of, and whether there may
+    /// be more steps.
     ///
-    /// At most [`MOST`] steps of up to [`NEWTON`] fits each.
+    /// At most [`MOST`] steps of up to [`NEWTON`] fits each, and but one once `scratch` has done `work`.
     pub(super) fn run(
         &self,
         rest: Rest,
+        work: usize,
         scratch: &mut Scratch,
-        mut free: impl FnMut(DVec3, DVec3, &mut Scratch) -> f64,
+        mut free: impl FnMut(DVec3, &mut Scratch) -> (f64, bool),
     ) -> Slid {
         let radius = self.surface.radius();
         let Some(mut at) = self.settle(rest.x, rest.normal, scratch) else { return Slid::Lost { x: rest.x } };
         let mut cap = STEP * radius;
         let mut before: Option<(DVec3, DVec3)> = None;
+        let mut go_on = true;
         for i in 0..MOST {
             let to = self.device - at.x;
             let depth = -to.dot(at.normal);
@@ -77,6 +80,9 @@ impl Slide<'_> {
             if at.sticking || excess <= NEAR * radius {
                 return Slid::On { rest: at, lagging: false };
             }
+            if !go_on || (i > 0 && scratch.work >= work) {
+                break;
+            }
             let go = along * (excess / far);
             let mut share = 1.0;
             if let Some((x, last)) = before {
@@ -89,7 +95,8 @@ impl Slide<'_> {
             before = Some((at.x, go));
             let goal = at.x + (share * go).clamp_length_max(cap);
             let Some(next) = self.settle(goal, at.normal, scratch) else { return Slid::Lost { x: goal } };
-            let part = free(at.x, next.x, scratch);
+            let (part, more) = free(next.x, scratch);
+            go_on = more;
             if part < 1.0 {
                 let short = at.x.lerp(next.x, part);
                 let rest = self.settle(short, at.normal, scratch).unwrap_or(at);
