@@ -182,12 +182,17 @@ impl Proxy {
     /// force = stiffness × (proxy − device) + damping × approach along the normal, and the part along the normal is never negative.
     /// While the proxy slides the force changes by no more than a small multiple of stiffness × the way of the device (0.9 on the paper's
     /// surface, at depths to 7 mm and noise of a tenth of the spacing), but where another model stops it and where it begins to slip.
+    /// It may jump where the nearest place of the surface does: the proxy pops over a convex edge or a thin part once the other side is
+    /// nearer to a device that is deep behind it, it goes when the surface ends, and with noise of more than a tenth of the spacing
+    /// it may pop from bump to bump. `most_force` bounds such jumps.
     ///
     /// The scene's [`Mode`](super::Mode) does not matter here.
     ///
-    /// Cost: 0.2 µs far from points, 2 µs near them, 6 µs while it slides slowly, with 30 points within the radius; at most `most_steps`
-    /// places with a nearest point and four fits each, twice, and six slides of 48 steps of six fits. No allocation once buffers are
-    /// large enough. Points may be put into and taken out of clouds between steps.
+    /// Cost: 0.2 µs far from points, 2 µs near them, 6 µs while it slides slowly, with 30 points within the radius. At most `most_steps`
+    /// places with a nearest point each, or two for each near model, and fits that look at 128 × `most_steps` points, twice that with
+    /// several models; then the place or slide that is under way is ended, with no more than 26 fits. On a scan of 437,645 points with
+    /// the values of [`ProxyParams::new`]: 35 µs in the mean on a path that dips into it, and 0.5 ms at most for a device that leaps
+    /// all over it. No allocation once buffers are large enough. Points may be put into and taken out of clouds between steps.
     pub fn step(&mut self, scene: &Scene, device: DVec3, velocity: DVec3, params: &ProxyParams) -> Touch {
         let numbers = [
             params.stiffness,
