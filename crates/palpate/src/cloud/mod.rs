@@ -52,7 +52,11 @@ mod winding;
 #[cfg(test)]
 mod edit_tests;
 #[cfg(test)]
+mod proxy_budget_tests;
+#[cfg(test)]
 mod proxy_tests;
+#[cfg(test)]
+mod scene_tests;
 #[cfg(test)]
 mod shell_tests;
 #[cfg(test)]

@@ -8,20 +8,20 @@ use glam::DQuat;
 use std::sync::Arc;
 
 /// Stiffness of all tests [N/m].
-const K: f64 = 800.0;
+pub(super) const K: f64 = 800.0;
 
-fn cloud(points: &[DVec3]) -> Arc<Cloud> {
+pub(super) fn cloud(points: &[DVec3]) -> Arc<Cloud> {
     Arc::new(Cloud::build(points, &CloudParams::default()).unwrap())
 }
 
-fn scene(points: &[DVec3]) -> (Scene, ModelId) {
+pub(super) fn scene(points: &[DVec3]) -> (Scene, ModelId) {
     let mut scene = Scene::new(TouchParams::default());
     let id = scene.add(cloud(points), Pose::IDENTITY);
     (scene, id)
 }
 
 /// A square sheet of points 1 mm apart, one point thick, about the origin.
-fn sheet(half: i32) -> Vec<DVec3> {
+pub(super) fn sheet(half: i32) -> Vec<DVec3> {
     let row = move |i: i32| (-half..=half).map(move |j| 1e-3 * DVec3::new(i.into(), j.into(), 0.0));
     (-half..=half).flat_map(row).collect()
 }
@@ -35,7 +35,7 @@ fn waves() -> Vec<DVec3> {
 }
 
 /// Brings the proxy to `from` and on to `to` in steps of a tenth of a millimetre.
-fn press(proxy: &mut Proxy, scene: &Scene, from: DVec3, to: DVec3, params: &ProxyParams) -> Touch {
+pub(super) fn press(proxy: &mut Proxy, scene: &Scene, from: DVec3, to: DVec3, params: &ProxyParams) -> Touch {
     let n = (from.distance(to) / 1e-4).ceil().max(1.0);
     let mut touch = Touch::default();
     for i in 0..=n as usize {

@@ -29,7 +29,7 @@ pub enum Mode {
 pub struct TouchParams {
     /// How boxes and nearest points are found.
     pub mode: Mode,
-    /// Edge of the box around each point [m]; none: 1.25 × the spacing of its cloud.
+    /// Edge of the box around each point [m]; none: 1.25 × the spacing of its cloud ([`Model::spacing`]).
     pub box_edge: Option<f64>,
     /// How far the six points are from the probe [m]; none: the spacing of the cloud. Only for [`Mode::Paper`].
     pub six_point_distance: Option<f64>,
@@ -46,14 +46,22 @@ impl TouchParams {
         Ok(())
     }
 
-    /// Half the edge of the boxes of a cloud [m].
+    /// Half the edge of the boxes of a cloud as it was built [m]. A scene goes by [`Model::spacing`] instead, which is measured later.
     pub fn half_edge(&self, cloud: &Cloud) -> f64 {
-        0.5 * self.box_edge.unwrap_or(BOX_EDGE * cloud.spacing())
+        self.half_edge_at(cloud.spacing())
     }
 
-    /// How far the six points are from a probe of a cloud [m].
+    fn half_edge_at(&self, spacing: f64) -> f64 {
+        0.5 * self.box_edge.unwrap_or(BOX_EDGE * spacing)
+    }
+
+    /// How far the six points are from a probe of a cloud as it was built [m]. A scene goes by [`Model::spacing`].
     pub fn six_point_distance(&self, cloud: &Cloud) -> f64 {
-        self.six_point_distance.unwrap_or(cloud.spacing())
+        self.six_point_at(cloud.spacing())
+    }
+
+    fn six_point_at(&self, spacing: f64) -> f64 {
+        self.six_point_distance.unwrap_or(spacing)
     }
 }
 
@@ -72,6 +80,8 @@ pub struct Model {
     pub(super) normals: Option<Arc<[DVec3]>>,
     /// Radius that holds enough points for a surface [m].
     pub(super) support: f64,
+    /// As measured when the model came or was refreshed [m].
+    spacing: f64,
     table: Option<Table>,
 }
 
@@ -84,6 +94,12 @@ impl Model {
     /// Its points, in the model's frame.
     pub fn cloud(&self) -> &Cloud {
         &self.cloud
+    }
+
+    /// How far its points are apart, [`Cloud::measure_spacing`], when it came or at the last [`Scene::refresh`] [m]: what
+    /// [`Cloud::spacing`] was at the build, or 0 for a cloud that was filled later, is not looked at.
+    pub fn spacing(&self) -> f64 {
+        self.spacing
     }
 
     /// Where it is.
@@ -154,15 +170,16 @@ impl Scene {
     pub fn add(&mut self, cloud: Arc<Cloud>, w_from_m: Pose) -> ModelId {
         let id = ModelId(self.next);
         self.next += 1;
-        let table = self.table(&cloud);
-        let support = cloud.measure_support();
-        self.models.push(Model { id, cloud, w_from_m, velocity: Twist::ZERO, normals: None, support, table });
+        let (spacing, support) = (cloud.measure_spacing(), cloud.measure_support());
+        let table = self.table(&cloud, spacing);
+        let velocity = Twist::ZERO;
+        self.models.push(Model { id, cloud, w_from_m, velocity, normals: None, support, spacing, table });
         id
     }
 
-    fn table(&self, cloud: &Cloud) -> Option<Table> {
+    fn table(&self, cloud: &Cloud, spacing: f64) -> Option<Table> {
         let paper = self.params.mode == Mode::Paper;
-        paper.then(|| Table::build(cloud, self.params.six_point_distance(cloud)))
+        paper.then(|| Table::build(cloud, self.params.six_point_at(spacing)))
     }
 
     /// Takes a model out; no if there is none of this name.
@@ -186,25 +203,33 @@ impl Scene {
     }
 
     /// Gives a model outward normals, in its frame, by ids of its points: needed where two sides of a wall are nearer than the surface's
-    /// radius. Points beyond the list have none. No if there is none of this name.
+    /// radius. Points beyond the list have none. They are for the points as they are now: [`Scene::cloud_mut`] takes them away. No if
+    /// there is none of this name.
     pub fn set_normals(&mut self, id: ModelId, normals: Option<Arc<[DVec3]>>) -> bool {
         self.change(id, |m| m.normals = normals)
     }
 
     /// The points of a model, to be changed; a copy of them if others hold the same `Arc`. In [`Mode::Paper`] neighbours are found by
     /// descents from then on, with the same answers, until [`Scene::refresh`].
+    ///
+    /// The model has no normals from then on, because ids of points that go are given to those that come: set them anew, after the
+    /// changes, with [`Scene::set_normals`]. Boxes keep their size, and the surface its radius, until [`Scene::refresh`].
     pub fn cloud_mut(&mut self, id: ModelId) -> Option<&mut Cloud> {
         let at = self.at(id)?;
         let model = &mut self.models[at];
         model.table = None;
+        model.normals = None;
         Some(Arc::make_mut(&mut model.cloud))
     }
 
     /// Measures a model's points again and makes its table, after they were changed; no if there is none of this name.
     pub fn refresh(&mut self, id: ModelId) -> bool {
         let Some(at) = self.at(id) else { return false };
-        self.models[at].table = self.table(&self.models[at].cloud);
-        self.models[at].support = self.models[at].cloud.measure_support();
+        let cloud = &self.models[at].cloud;
+        let (spacing, support) = (cloud.measure_spacing(), cloud.measure_support());
+        let table = self.table(cloud, spacing);
+        let model = &mut self.models[at];
+        (model.spacing, model.support, model.table) = (spacing, support, table);
         true
     }
 
@@ -228,7 +253,7 @@ impl Scene {
     pub fn touches_counted(&self, p: DVec3) -> (bool, Work) {
         let mut work = Work::default();
         for model in self.finite_models() {
-            let (local, half) = (model.to_model(p), self.params.half_edge(&model.cloud));
+            let (local, half) = (model.to_model(p), self.params.half_edge_at(model.spacing));
             // Boxes reach farther than the box of the points by half an edge; a place that is no number is in none of them.
             if model.cloud.aabb().padded(half).distance(local) > 2.0 * model.cloud.grid.unit {
                 continue;
@@ -236,7 +261,7 @@ impl Scene {
             let (touches, more) = match self.params.mode {
                 Mode::Exact => (model.cloud.touches(local, half), Work::default()),
                 Mode::Paper => {
-                    let distance = self.params.six_point_distance(&model.cloud);
+                    let distance = self.params.six_point_at(model.spacing);
                     six_point::touches(&model.cloud, distance, local, half)
                 }
             };
@@ -279,7 +304,7 @@ impl Scene {
             let (found, more) = match self.params.mode {
                 Mode::Exact => (model.cloud.nearest_within(local, limit), Work::default()),
                 Mode::Paper => {
-                    let distance = self.params.six_point_distance(&model.cloud);
+                    let distance = self.params.six_point_at(model.spacing);
                     six_point::nearest(&model.cloud, distance, model.table.as_ref(), local)
                 }
             };

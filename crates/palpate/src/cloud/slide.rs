@@ -18,6 +18,9 @@ const NEWTON: usize = 6;
 /// How near to the goal is there, over the radius [1].
 const NEAR: f64 = 1e-7;
 
+/// How near to the surface is on it on the way, over the radius [1]: the end is brought as near as it can be.
+const ON_THE_WAY: f64 = 1e-4;
+
 /// A place on a surface, in its model's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rest {
@@ -50,19 +53,24 @@ pub(super) struct Slide<'a> {
 }
 
 impl Slide<'_> {
-    /// Slides from `rest`; `free` says what part of a step from one place to another nothing else is in the way of.
+    /// Slides from `rest`; `free` says what part of a step from one place to another nothing else is in the way of, and whether there may
+    /// be more steps.
     ///
-    /// At most [`MOST`] steps of up to [`NEWTON`] fits each.
+    /// At most [`MOST`] steps of up to [`NEWTON`] fits each, and but one once `scratch` has done `work`.
     pub(super) fn run(
         &self,
         rest: Rest,
+        work: usize,
         scratch: &mut Scratch,
-        mut free: impl FnMut(DVec3, DVec3, &mut Scratch) -> f64,
+        mut free: impl FnMut(DVec3, &mut Scratch) -> (f64, bool),
     ) -> Slid {
         let radius = self.surface.radius();
-        let Some(mut at) = self.settle(rest.x, rest.normal, scratch) else { return Slid::Lost { x: rest.x } };
+        let Some(mut at) = self.settle(rest.x, rest.normal, ON, scratch) else {
+            return Slid::Lost { x: rest.x };
+        };
         let mut cap = STEP * radius;
         let mut before: Option<(DVec3, DVec3)> = None;
+        let mut go_on = true;
         for i in 0..MOST {
             let to = self.device - at.x;
             let depth = -to.dot(at.normal);
@@ -77,6 +85,9 @@ impl Slide<'_> {
             if at.sticking || excess <= NEAR * radius {
                 return Slid::On { rest: at, lagging: false };
             }
+            if !go_on || (i > 0 && scratch.work >= work) {
+                break;
+            }
             let go = along * (excess / far);
             let mut share = 1.0;
             if let Some((x, last)) = before {
@@ -88,11 +99,14 @@ impl Slide<'_> {
             }
             before = Some((at.x, go));
             let goal = at.x + (share * go).clamp_length_max(cap);
-            let Some(next) = self.settle(goal, at.normal, scratch) else { return Slid::Lost { x: goal } };
-            let part = free(at.x, next.x, scratch);
+            let Some(next) = self.settle(goal, at.normal, ON_THE_WAY, scratch) else {
+                return Slid::Lost { x: goal };
+            };
+            let (part, more) = free(next.x, scratch);
+            go_on = more;
             if part < 1.0 {
                 let short = at.x.lerp(next.x, part);
-                let rest = self.settle(short, at.normal, scratch).unwrap_or(at);
+                let rest = self.settle(short, at.normal, ON, scratch).unwrap_or(at);
                 return Slid::On { rest, lagging: false };
             }
             at = next;
@@ -101,12 +115,12 @@ impl Slide<'_> {
     }
 
     /// The place of the surface that Newton's rule leads to from near it; none where the surface has ended.
-    pub(super) fn settle(&self, mut x: DVec3, mut normal: DVec3, scratch: &mut Scratch) -> Option<Rest> {
+    fn settle(&self, mut x: DVec3, mut normal: DVec3, on: f64, scratch: &mut Scratch) -> Option<Rest> {
         for _ in 0..NEWTON {
             let fit = self.surface.at(x, normal, scratch).filter(is_surface)?;
             x -= fit.value * fit.normal;
             normal = fit.normal;
-            if fit.value.abs() <= ON * self.surface.radius() {
+            if fit.value.abs() <= on * self.surface.radius() {
                 break;
             }
         }

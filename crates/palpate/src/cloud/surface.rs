@@ -40,13 +40,22 @@ const SHARE: f64 = 0.2;
 /// straight border [1].
 const BORDER: f64 = 0.4;
 
+/// Length of the mean of given normals, from which on it begins to count, and where it alone does: they are shorter where they contradict
+/// each other or few points have one [1].
+const GIVEN: (f64, f64) = (0.05, 0.15);
+
 /// Second eigenvalue over the largest, below which points lie on a line [1].
 const LINE: f64 = 1e-4;
+
+/// What a fit costs besides its points, in points.
+const FIT: usize = 16;
 
 /// Memory of fits: grows to the largest number of points within the radius, then no more.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     found: Vec<Found>,
+    /// What fits have taken: points they looked at, and [`FIT`] more for each.
+    pub(super) work: usize,
 }
 
 /// The plane at a place.
@@ -107,6 +116,7 @@ impl<'a> Surface<'a> {
         scratch.found.clear();
         // Searches see x in single precision: a little more, where weights are 0 anyway.
         self.cloud.slots_within(local, self.radius * (1.0 + 1e-6), &mut scratch.found);
+        scratch.work = scratch.work.saturating_add(FIT + scratch.found.len());
         let side = if self.majority(x, toward, scratch) < 0.0 { -1.0 } else { 1.0 };
         let mut sums = Sums::default();
         for &(_, slot) in &scratch.found {
@@ -167,6 +177,10 @@ impl Cloud {
     /// A radius within which there are about as many points as within three spacings of a grid, 28, in most places [m]; not less than
     /// three spacings. Random points need more than those of a grid: their nearest ones are nearer. 0 for less than two positions.
     ///
+    /// It is one radius for the whole cloud: where points are more than about three times as far apart as in most places, a surface of
+    /// this radius has holes or is none, and a proxy passes. Give a larger one for such scans ([`super::ProxyParams::radius`]), or
+    /// divide them into models.
+    ///
     /// Cost: some milliseconds.
     pub fn measure_support(&self) -> f64 {
         let n = self.slots.len();
@@ -182,7 +196,7 @@ impl Cloud {
         }
         all.sort_unstable_by(f32::total_cmp);
         let far = all.get(all.len() / 2).map_or(0.0, |d| f64::from(*d).sqrt());
-        (OVER_NEIGHBOUR * far).max(RADIUS * self.spacing)
+        (OVER_NEIGHBOUR * far).max(RADIUS * self.measure_spacing())
     }
 }
 
@@ -228,12 +242,15 @@ impl Sums {
         if !spread {
             return None;
         }
-        if let Some(given) =
-            (self.normal / self.weight).try_normalize().filter(|_| self.normal.length() > 0.1 * self.weight)
-        {
-            normal = given;
-        } else if normal.dot(toward) < 0.0 {
+        // A place without a side has that of the given normals.
+        let to = if toward == DVec3::ZERO { self.normal } else { toward };
+        if normal.dot(to) < 0.0 {
             normal = -normal;
+        }
+        if let Some(given) = self.normal.try_normalize() {
+            // Points with and without normals mix: no jump between what is given and what is fitted.
+            let share = rise(self.normal.length() / self.weight, GIVEN);
+            normal = normal.lerp(given, share).try_normalize().unwrap_or(given);
         }
         let value = -normal.dot(m);
         let off_centre = (m + value * normal).length() / radius;

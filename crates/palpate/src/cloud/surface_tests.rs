@@ -164,3 +164,25 @@ fn places_without_a_surface_have_none() {
         Surface::new(&build(&ball), Some(3e-3), None).at(DVec3::ZERO, DVec3::ZERO, &mut scratch).unwrap();
     assert!(fit.confidence < 0.1, "{fit:?}");
 }
+
+#[test]
+fn normals_fade_where_points_have_none() {
+    // A plane whose points have normals on one side only, and those look 25° away from it.
+    let row = |i: i32| (-20..=20).map(move |j| 1e-3 * DVec3::new(i.into(), j.into(), 0.0));
+    let points: Vec<DVec3> = (-20..=20).flat_map(row).collect();
+    let tilted = DVec3::new(0.0, 25f64.to_radians().sin(), 25f64.to_radians().cos());
+    let normals: Vec<_> = points.iter().map(|p| if p.x < 0.0 { tilted } else { DVec3::ZERO }).collect();
+    let cloud = build(&points);
+    let surface = Surface::new(&cloud, Some(3e-3), Some(&normals));
+    let mut scratch = Scratch::default();
+    let mut at =
+        |i: i32| surface.at(DVec3::new(1e-6 * f64::from(i), 2e-4, 3e-4), DVec3::Z, &mut scratch).unwrap();
+    let (mut last, mut worst) = (at(-5000), 0f64);
+    assert!(last.normal.dot(tilted) > 0.9999 && at(5000).normal.z > 0.9999);
+    for i in -4999..=5000 {
+        let fit = at(i);
+        worst = worst.max(fit.normal.angle_between(last.normal).to_degrees());
+        last = fit;
+    }
+    assert!(worst < 0.3, "{worst}° in a micrometre");
+}

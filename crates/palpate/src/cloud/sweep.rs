@@ -43,14 +43,59 @@ pub(super) struct Swept {
     pub(super) hit: bool,
 }
 
+/// What a step of a proxy may still take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    /// Places on ways.
+    pub(super) places: usize,
+    /// What [`Scratch::work`] may come to.
+    pub(super) work: usize,
+}
+
+impl Budget {
+    pub(super) fn spent(&self, scratch: &Scratch) -> bool {
+        self.places == 0 || scratch.work >= self.work
+    }
+}
+
+/// Least places of a way: with the first alone nothing is known of what comes after it.
+pub(super) const LEAST_PLACES: usize = 2;
+
+/// Whether a way comes so near to the points of a surface that it may cross it.
+pub(super) fn is_near(surface: &Surface<'_>, from: DVec3, to: DVec3) -> bool {
+    let aabb = surface.cloud().aabb();
+    if surface.radius() <= 0.0 || aabb.min.x > aabb.max.x {
+        return false;
+    }
+    // Searches see places in single precision: a little more.
+    let slack = 1e-6 * (from - to).abs().max_element().max(aabb.distance(from));
+    let aabb = aabb.padded(surface.radius() * (1.0 + 1e-6) + slack);
+    // The part of the way that is between each pair of planes.
+    let (mut first, mut last) = (0f64, 1f64);
+    for axis in 0..3 {
+        let (low, high) = (aabb.min[axis] - from[axis], aabb.max[axis] - from[axis]);
+        let along = to[axis] - from[axis];
+        if along == 0.0 {
+            if low > 0.0 || high < 0.0 {
+                return false;
+            }
+            continue;
+        }
+        let (a, b) = (low / along, high / along);
+        (first, last) = (first.max(a.min(b)), last.min(a.max(b)));
+    }
+    first <= last
+}
+
 /// Whether a plane is that of a surface, not of a border or of scattered points.
 pub(super) fn is_surface(fit: &Fit) -> bool {
     !fit.ended && fit.confidence >= LEAST_CONFIDENCE
 }
 
-/// Follows `way` to the first crossing. Takes from `left` one for each place it looks at and stops at none left; each takes a nearest
-/// point and at most four fits, and the crossing [`HALVINGS`] fits more.
-pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch: &mut Scratch) -> Swept {
+/// Follows `way` to the first crossing. Takes one of the places of `left` for each it looks at and stops at none left, and at the end of
+/// the work, but not before it has made way if there were [`LEAST_PLACES`]. Each place takes a nearest point and at most four fits,
+/// and the crossing [`HALVINGS`] fits more.
+pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut Budget, scratch: &mut Scratch) -> Swept {
     let (radius, length) = (surface.radius(), way.from.distance(way.to));
     let clear = |side| Swept { t: 1.0, side, hit: false };
     if length == 0.0 {
@@ -63,10 +108,10 @@ pub(super) fn sweep(surface: &Surface<'_>, way: &Way, left: &mut usize, scratch:
     let step = STEP * radius;
     let (mut side, mut last, mut t) = (way.side, 0.0, 0.0);
     loop {
-        if *left == 0 {
+        if left.places == 0 || (last > 0.0 && left.spent(scratch)) {
             return Swept { t: last, side, hit: false };
         }
-        *left -= 1;
+        left.places -= 1;
         let x = way.from.lerp(way.to, t);
         let Some(nearest) = surface.cloud().nearest_within(x, length * (1.0 - t) + radius) else {
             return clear(None);
