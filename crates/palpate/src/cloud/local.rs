@@ -138,7 +138,8 @@ impl<'a> Near<'a> {
         // Blocks along the surface, as far to both sides as nodes are wanted, and those that they touch.
         let blocks = |voxel: f64| {
             let edge = voxel * EDGE as f64;
-            let wide = 2.0 * f64::from(self.reading.wanted[0]) / edge;
+            let [own, scales] = self.reading.wanted.map(f64::from);
+            let wide = 2.0 * (own + 2.0 * voxel + scales * s.report.spacing) / edge;
             BLOCK_BYTES as f64 * s.report.area / (edge * edge) * (wide + 3.0)
         };
         let enough = |voxel: f64| self.needed(voxel).max(blocks(voxel)) <= 0.8 * allowed as f64;
