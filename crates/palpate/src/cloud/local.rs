@@ -119,7 +119,7 @@ impl<'a> Near<'a> {
         !self.reading.planar || self.surfels.is_planar(i)
     }
 
-    /// Bytes that voxels of this edge [m] need at least, before any node is read.
+    /// About the bytes that voxels of this edge [m] need before any node is read.
     fn needed(&self, voxel: f64) -> f64 {
         let edge = voxel * EDGE as f64;
         let (mut pairs, mut widest) = (0.0, 0.0f32);
@@ -143,7 +143,7 @@ impl<'a> Near<'a> {
             BLOCK_BYTES as f64 * s.report.area / (edge * edge) * (wide + 3.0)
         };
         let enough = |voxel: f64| self.needed(voxel).max(blocks(voxel)) <= 0.8 * allowed as f64;
-        // Larger and larger ones, from a thousandth of the spacing on, up to some for which no memory would do.
+        // Larger and larger ones, from a thousandth of the spacing to 40 of them; memory for which none of these does is too little.
         let mut suggested = voxel.max(s.report.spacing / 1024.0);
         for _ in 0..48 {
             suggested *= 1.25;
@@ -154,6 +154,7 @@ impl<'a> Near<'a> {
         ReconstructError::TooMuchMemory { voxel, needed: needed as u64, allowed, suggested }
     }
 
+    /// See [`Near::radius_at`], with the voxels that are read.
     fn radius(&self, i: usize) -> f32 {
         self.radius_at(i, self.reading.voxel)
     }
