@@ -5,7 +5,7 @@
 //! where they are not, and so closes holes.
 
 use super::Surfels;
-use super::local::{Local, Near, Reading, too_large};
+use super::local::{Local, Near, Reading};
 use super::solid::{Memory, Place, Solid, SolidParams, extract};
 use super::surfels::{NONE, ReconstructError};
 use super::winding::Winding;
@@ -59,6 +59,7 @@ pub fn close_with(
 }
 
 fn run(s: &Surfels, params: &SolidParams, progress: &dyn Progress) -> Result<Solid, ReconstructError> {
+    params.check_for(s, 0.0)?;
     let planar = 1.0 - s.report.unplanar as f64 / s.len() as f64;
     if planar < PLANAR {
         return Err(ReconstructError::NoSurface { share: planar });
@@ -72,10 +73,8 @@ fn run(s: &Surfels, params: &SolidParams, progress: &dyn Progress) -> Result<Sol
     let spacing = s.report.spacing;
     let voxel = params.voxel.unwrap_or(VOXEL * spacing);
     let support = params.support as f32;
-    let reading =
-        Reading { voxel, support, wanted: [2.0 * voxel as f32, 1.0], unsigned: false, planar: true };
-    let near = Near::build(s, reading, params.max_memory)
-        .map_err(|needed| too_large(voxel, needed, params.max_memory))?;
+    let reading = Reading { voxel, support, wanted: [0.0, 1.0], unsigned: false, planar: true };
+    let near = Near::build(s, reading, params.max_memory)?;
     let value = |node: &Local, place: Place, memory: &mut Memory| {
         let mut outside = |scale: f32| 3.0 * scale * (0.5 - around(&winding, place, voxel as f32, memory));
         if node.near == NONE {

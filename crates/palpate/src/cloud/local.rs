@@ -7,6 +7,7 @@
 //! wall, or of an edge, does not count.
 
 use super::Surfels;
+use super::solid::BLOCK_BYTES;
 use super::surfels::{NONE, ReconstructError};
 use crate::field::iso::BLOCK;
 use crate::par;
@@ -20,6 +21,9 @@ pub(super) const NODES: usize = EDGE * EDGE * EDGE;
 
 /// Points that face this far away from the nearest do not count, and those within the second count fully [cosine].
 const FACES: [f32; 2] = [0.0, 0.7];
+
+/// Bytes of a point in the list of a block.
+const PAIR: f64 = 32.0;
 
 /// What the points around a node say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +45,7 @@ pub(super) struct Reading {
     pub(super) voxel: f64,
     /// How far along the surface points count [scales].
     pub(super) support: f32,
-    /// How far from the points nodes are wanted [m], besides the scale of the points times the second.
+    /// How far from the points nodes are wanted [m], besides two voxels and the scale of the points times the second.
     pub(super) wanted: [f32; 2],
     /// Whether normals are lines: turned to agree with the nearest.
     pub(super) unsigned: bool,
@@ -60,15 +64,18 @@ pub(super) struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    /// Points by block, if they take no more than `allowed` bytes; else the bytes.
-    pub(super) fn build(surfels: &'a Surfels, reading: Reading, allowed: u64) -> Result<Self, u64> {
+    /// Points by block, if they and their blocks take no more than `allowed` bytes.
+    pub(super) fn build(
+        surfels: &'a Surfels,
+        reading: Reading,
+        allowed: u64,
+    ) -> Result<Self, ReconstructError> {
         let near = Self { surfels, reading, blocks: Vec::new(), starts: Vec::new(), entries: Vec::new() };
         let edge = reading.voxel * EDGE as f64;
         // Room first: no voxel, however small, may allocate without bound.
-        let each = |i: usize| (2.0 * f64::from(near.radius(i)) / edge + 1.0).powi(3);
-        let needed = 32.0 * (0..surfels.len()).map(each).sum::<f64>();
+        let needed = near.needed(reading.voxel);
         if needed > allowed as f64 {
-            return Err(needed as u64);
+            return Err(near.too_large(needed, allowed));
         }
         let n = surfels.len();
         let chunk = 1024;
@@ -92,6 +99,10 @@ impl<'a> Near<'a> {
             out
         });
         let mut pairs = parts.concat();
+        if pairs.len() > u32::MAX as usize {
+            // Their places have 32 bits.
+            return Err(near.too_large(PAIR * pairs.len() as f64, PAIR as u64 * u64::from(u32::MAX)));
+        }
         par::sort_unstable(&mut pairs);
         let (mut blocks, mut starts) = (Vec::new(), Vec::new());
         for (at, pair) in pairs.iter().enumerate() {
@@ -108,16 +119,56 @@ impl<'a> Near<'a> {
         !self.reading.planar || self.surfels.is_planar(i)
     }
 
-    /// How far from entry `i` nodes hear of it [m]: those that are wanted, and count it.
+    /// About the bytes that voxels of this edge [m] need before any node is read.
+    fn needed(&self, voxel: f64) -> f64 {
+        let edge = voxel * EDGE as f64;
+        let (mut pairs, mut widest) = (0.0, 0.0f32);
+        for i in (0..self.surfels.len()).filter(|i| self.counts(*i)) {
+            pairs += (2.0 * f64::from(self.radius_at(i, voxel)) / edge + 1.0).powi(3);
+            widest = widest.max(self.wanted(i, voxel));
+        }
+        // All blocks that one point wants are different ones.
+        let blocks = 4.0 / 3.0 * core::f64::consts::PI * (f64::from(widest) / edge).powi(3);
+        (PAIR * pairs).max(BLOCK_BYTES as f64 * blocks)
+    }
+
+    /// The error of a grid that needs these bytes, and a voxel that would do.
+    fn too_large(&self, needed: f64, allowed: u64) -> ReconstructError {
+        let (s, voxel) = (self.surfels, self.reading.voxel);
+        // Blocks along the surface, as far to both sides as nodes are wanted, and those that they touch.
+        let blocks = |voxel: f64| {
+            let edge = voxel * EDGE as f64;
+            let [own, scales] = self.reading.wanted.map(f64::from);
+            let wide = 2.0 * (own + 2.0 * voxel + scales * s.report.spacing) / edge;
+            BLOCK_BYTES as f64 * s.report.area / (edge * edge) * (wide + 3.0)
+        };
+        let enough = |voxel: f64| self.needed(voxel).max(blocks(voxel)) <= 0.8 * allowed as f64;
+        // Larger and larger ones, from a thousandth of the spacing to 40 of them; memory for which none of these does is too little.
+        let mut suggested = voxel.max(s.report.spacing / 1024.0);
+        for _ in 0..48 {
+            suggested *= 1.25;
+            if enough(suggested) {
+                break;
+            }
+        }
+        ReconstructError::TooMuchMemory { voxel, needed: needed as u64, allowed, suggested }
+    }
+
+    /// See [`Near::radius_at`], with the voxels that are read.
     fn radius(&self, i: usize) -> f32 {
-        let wanted = self.wanted(i);
+        self.radius_at(i, self.reading.voxel)
+    }
+
+    /// How far from entry `i` nodes hear of it [m]: those that are wanted, and count it; with voxels of this edge [m].
+    fn radius_at(&self, i: usize, voxel: f64) -> f32 {
+        let wanted = self.wanted(i, voxel);
         let aside = self.reading.support * self.surfels.scale[i];
         (wanted * wanted + aside * aside).sqrt()
     }
 
     /// How far from entry `i` the surface can be that it stands for [m].
-    fn wanted(&self, i: usize) -> f32 {
-        self.reading.wanted[0] + self.reading.wanted[1] * self.surfels.scale[i]
+    fn wanted(&self, i: usize, voxel: f64) -> f32 {
+        self.reading.wanted[0] + 2.0 * voxel as f32 + self.reading.wanted[1] * self.surfels.scale[i]
     }
 
     /// The entries near a block.
@@ -135,7 +186,7 @@ impl<'a> Near<'a> {
         self.of(block).iter().any(|i| {
             let p = self.surfels.points[*i as usize].as_dvec3();
             let away = (low - p).max(p - low - DVec3::splat(edge)).max(DVec3::ZERO);
-            away.length() <= f64::from(self.wanted(*i as usize))
+            away.length() <= f64::from(self.wanted(*i as usize, self.reading.voxel))
         })
     }
 
@@ -159,13 +210,15 @@ impl<'a> Near<'a> {
                 }
             });
         }
+        // In units of the usual, as areas times distances may be beyond single precision.
+        let unit = (1.0 / (s.report.spacing * s.report.spacing)) as f32;
         let mut sums = vec![Sum::default(); NODES];
         for &i in entries {
             let (p, e) = (place(i), i as usize);
             let (normal, scale) = (s.normals[e], s.scale[e]);
             let inverse = 1.0 / (self.reading.support * scale).powi(2).max(f32::MIN_POSITIVE);
             // Even a point without a cell says where the surface is.
-            let area = s.areas[e].max(1e-3 * scale * scale);
+            let area = unit * s.areas[e].max(1e-3 * scale * scale);
             self.each(p, self.radius(e), |at, d| {
                 let node = &out[at];
                 let t = (d.length_squared() - node.distance) * inverse;

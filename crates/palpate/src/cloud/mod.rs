@@ -64,6 +64,8 @@ mod six_tests;
 #[cfg(test)]
 mod solid_tests;
 #[cfg(test)]
+mod stray_tests;
+#[cfg(test)]
 mod surface_tests;
 #[cfg(test)]
 mod surfels_tests;

@@ -79,7 +79,7 @@ pub(super) fn fit(cloud: &Cloud, sites: &Sites, k: usize, progress: &dyn Progres
             for _ in 0..=DOUBLINGS {
                 // Itself is the first: no two entries are at one place.
                 cloud.slots_nearest(p.to_array(), many + 1, &mut found);
-                *fit = plane(p, found.iter().map(|f| cloud.slots.position(f.1).into()), found.len());
+                *fit = plane(p, found.iter().map(|f| cloud.slots.position(f.1).into()), found.len(), k);
                 if fit.planar || fit.variation > 0.01 || found.len() < many + 1 {
                     break;
                 }
@@ -98,13 +98,34 @@ pub(super) fn fit(cloud: &Cloud, sites: &Sites, k: usize, progress: &dyn Progres
     for (fit, liked) in fits.iter_mut().zip(liked) {
         fit.stray = f64::from(liked) < STRAY * k as f64;
     }
-    (fits, Graph { k, list })
+    let graph = Graph { k, list };
+    calm_strays(&mut fits, &graph);
+    (fits, graph)
 }
 
-/// The plane of `count` points in ascending order of their distance from `p`, the first being `p` itself.
-fn plane(p: Vec3, points: impl Iterator<Item = Vec3> + Clone, count: usize) -> Fit {
+/// Stray points stand for no more than those they are near to: their own distances say how far they strayed, not how dense points are.
+fn calm_strays(fits: &mut [Fit], graph: &Graph) {
+    if !fits.iter().any(|f| f.stray) {
+        return;
+    }
+    let mut scales: Vec<f32> = fits.iter().filter(|f| !f.stray).map(|f| f.scale).collect();
+    let middle = scales.len() / 2;
+    // Never none: points are neighbours as often as they have some.
+    let usual =
+        if scales.is_empty() { 0.0 } else { *scales.select_nth_unstable_by(middle, f32::total_cmp).1 };
+    for i in (0..fits.len()).filter(|i| fits[*i].stray).collect::<Vec<_>>() {
+        let others = graph.of(i).map(|j| fits[j as usize]).filter(|f| !f.stray);
+        let most = others.map(|f| f.scale).reduce(f32::max).unwrap_or(usual);
+        fits[i].scale = fits[i].scale.min(most);
+    }
+}
+
+/// The plane of `count` points in ascending order of their distance from `p`, the first being `p` itself; `k` others were asked for
+/// at first.
+fn plane(p: Vec3, points: impl Iterator<Item = Vec3> + Clone, count: usize, k: usize) -> Fit {
     let second = points.clone().nth(2.min(count.max(1) - 1)).map_or(0.0, |q| q.distance(p));
     let far_sq = points.clone().last().map_or(0.0, |q| f64::from(q.distance_squared(p)));
+    let kth_sq = points.clone().nth(k).map_or(far_sq, |q| f64::from(q.distance_squared(p)));
     let weight = |d: DVec3| {
         let w = 1.0 - d.length_squared() / (FALL * FALL * far_sq).max(f64::MIN_POSITIVE);
         w * w
@@ -129,15 +150,25 @@ fn plane(p: Vec3, points: impl Iterator<Item = Vec3> + Clone, count: usize) -> F
     let (values, axis) = least_axis(m);
     let all = values[0] + values[1] + values[2];
     let variation = if all > 0.0 { values[0].max(0.0) / all } else { 0.0 };
+    let in_line = values[1] <= LINE * values[2];
+    let planar = !in_line && variation < SCATTERED;
     // The disc of the farthest holds all but half of it, besides half of the point itself.
-    let scale = (core::f64::consts::PI * far_sq / (count.max(2) as f64 - 1.0)).sqrt();
+    let disc = |far_sq: f64, count: f64| (core::f64::consts::PI * far_sq / count.max(1.0)).sqrt();
+    let scale = if planar {
+        disc(far_sq, count as f64 - 1.0)
+    } else if in_line {
+        // No disc: along a line that of many grows with their number.
+        f64::from(second)
+    } else {
+        disc(kth_sq, k as f64).min(2.0 * f64::from(second))
+    };
     Fit {
         normal: axis.as_vec3(),
         variation: variation as f32,
         scale: scale as f32,
         residual: middle.dot(axis).abs() as f32,
         second,
-        planar: values[1] > LINE * values[2] && variation < SCATTERED,
+        planar,
         stray: false,
     }
 }

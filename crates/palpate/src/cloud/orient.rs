@@ -3,7 +3,8 @@
 //! Based on: hoppe92 (a minimum spanning tree over neighbours, weight 1 − |n·n'|), konig09 (how one normal says the next).
 //! Differs: a neighbour's normal is compared as a circle through both points would have it, n·n' − 2 (n·d)(n'·d) with d from one to
 //! the other: on a ball no edge costs anything, a right-angled edge is turned around as it should be, and so are the two sides
-//! of a thin wall. Normals that are known, and points that face a sensor, hold their ground; the tree grows from them.
+//! of a thin wall. Normals that are known, and points that face a sensor, hold their ground; the tree grows from them. Stray points
+//! follow others but lead none, and have no say in which way a part faces.
 
 use super::normals::{CHUNK, Fit, Graph};
 use super::surfels::Sites;
@@ -93,8 +94,8 @@ pub(super) fn orient(
             }
         }
     }
-    let edges = edges(sites, graph, normals);
-    let (tree, parts) = span(n, &edges, &held);
+    let edges = edges(sites, graph, fits, normals);
+    let (tree, parts) = span(fits, &edges, &held);
     // Along the tree, from those that hold their ground, then from the first of each part.
     let mut done = held.clone();
     let mut queue: std::collections::VecDeque<u32> = (0..n as u32).filter(|i| done[*i as usize]).collect();
@@ -137,8 +138,11 @@ fn agreement(p: Vec3, n: Vec3, q: Vec3, m: Vec3) -> f32 {
 /// A pair of neighbours: how much it costs to go from one to the other, in 2⁻³⁰, and who they are, the lower first.
 type Edge = (u32, u32, u32);
 
+/// What pairs with a stray point cost more: they come after all others.
+const STRAY: u32 = 1 << 31;
+
 /// All pairs of neighbours, cheapest first.
-fn edges(sites: &Sites, graph: &Graph, normals: &[Vec3]) -> Vec<Edge> {
+fn edges(sites: &Sites, graph: &Graph, fits: &[Fit], normals: &[Vec3]) -> Vec<Edge> {
     let n = sites.points.len();
     let parts = par::map(n.div_ceil(CHUNK), |c| {
         let mut out = Vec::with_capacity(CHUNK * graph.k * 2 / 3);
@@ -151,7 +155,8 @@ fn edges(sites: &Sites, graph: &Graph, normals: &[Vec3]) -> Vec<Edge> {
                 }
                 let agree = agreement(sites.points[i], normals[i], sites.points[j], normals[j]).abs();
                 let cost = ((1.0 - f64::from(agree).min(1.0)) * f64::from(1 << 30)) as u32;
-                out.push((cost, i.min(j) as u32, i.max(j) as u32));
+                let more = if fits[i].stray || fits[j].stray { STRAY } else { 0 };
+                out.push((cost + more, i.min(j) as u32, i.max(j) as u32));
             }
         }
         out
@@ -175,8 +180,9 @@ impl Forest {
 }
 
 /// The cheapest trees that connect all that is connected, where `held` ones count as connected; and the part each belongs to, by its
-/// first entry.
-fn span(n: usize, edges: &[Edge], held: &[bool]) -> (Forest, Vec<u32>) {
+/// first entry. A stray point belongs to the part of one neighbour: it does not connect parts.
+fn span(fits: &[Fit], edges: &[Edge], held: &[bool]) -> (Forest, Vec<u32>) {
+    let n = fits.len();
     // Those that are held are one; the parts are those of the neighbours alone.
     let (mut trees, mut parts) = (Sets::new(n), Sets::new(n));
     let mut first_held = None;
@@ -184,10 +190,31 @@ fn span(n: usize, edges: &[Edge], held: &[bool]) -> (Forest, Vec<u32>) {
         trees.join(*first_held.get_or_insert(i) as u32, i as u32);
     }
     let mut kept = Vec::with_capacity(n);
-    for &(_, i, j) in edges {
+    let mut join = |i: u32, j: u32| {
         parts.join(i, j);
         if trees.join(i, j) {
             kept.push((i, j));
+        }
+    };
+    let (clear, mut strays) = {
+        let (clear, strays) = edges.split_at(edges.partition_point(|e| e.0 < STRAY));
+        (clear, strays.to_vec())
+    };
+    clear.iter().for_each(|e| join(e.1, e.2));
+    // Strays in turn: those beside parts, those beside these, and so on; each is done with one neighbour.
+    let mut placed: Vec<bool> = fits.iter().map(|f| !f.stray).collect();
+    loop {
+        let before = strays.len();
+        strays.retain(|&(_, i, j)| {
+            let there = [placed[i as usize], placed[j as usize]];
+            if there[0] != there[1] {
+                join(i, j);
+                (placed[i as usize], placed[j as usize]) = (true, true);
+            }
+            !there[0] && !there[1]
+        });
+        if strays.len() == before {
+            break;
         }
     }
     let mut starts = vec![0u32; n + 1];
@@ -265,6 +292,7 @@ fn decide(
     normals: &mut [Vec3],
 ) -> Vec<Component> {
     let n = parts.len();
+    let area_of = |i: usize| if fits[i].stray { 0.0 } else { f64::from(fits[i].scale).powi(2) };
     // The number of each part, by its first entry.
     let mut number = vec![0u32; n];
     let mut sums: Vec<Sum> = Vec::new();
@@ -274,7 +302,7 @@ fn decide(
             sums.push(Sum { id: sites.ids[i], ..Default::default() });
         }
         let s = &mut sums[number[parts[i] as usize] as usize];
-        let area = f64::from(fits[i].scale).powi(2);
+        let area = area_of(i);
         s.entries += 1;
         s.id = s.id.min(sites.ids[i]);
         s.known += usize::from(known[i]);
@@ -288,13 +316,13 @@ fn decide(
     }
     for i in 0..n {
         let s = &mut sums[number[parts[i] as usize] as usize];
-        let area = f64::from(fits[i].scale).powi(2);
+        let area = area_of(i);
         let flux = area * (sites.points[i].as_dvec3() - s.middle).dot(normals[i].as_dvec3());
         s.flux += flux;
         s.size += flux.abs();
         s.most += area * (sites.points[i].as_dvec3() - s.middle).length();
     }
-    for &(_, i, j) in edges {
+    for &(_, i, j) in edges.iter().take_while(|e| e.0 < STRAY) {
         let (i, j) = (i as usize, j as usize);
         let a = agreement(sites.points[i], normals[i], sites.points[j], normals[j]);
         let s = &mut sums[number[parts[i] as usize] as usize];

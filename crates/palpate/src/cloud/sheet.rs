@@ -5,7 +5,7 @@
 //! tubes and balls.
 
 use super::Surfels;
-use super::local::{Local, Near, Reading, too_large};
+use super::local::{Local, Near, Reading};
 use super::solid::{Memory, Place, Solid, SolidParams, extract};
 use super::surfels::{NONE, ReconstructError};
 use crate::par;
@@ -61,6 +61,7 @@ fn run(
     params: &SolidParams,
     progress: &dyn Progress,
 ) -> Result<Solid, ReconstructError> {
+    params.check_for(s, thickness)?;
     let spacing = s.report.spacing;
     let voxel = params.voxel.unwrap_or((VOXEL[0] * spacing).min(VOXEL[1] * thickness));
     let least = least(s).max(2.0 * params.voxel.unwrap_or(0.0));
@@ -69,10 +70,9 @@ fn run(
         return Err(ReconstructError::TooThin { thickness, least });
     }
     let half = 0.5 * thickness as f32;
-    let wanted = [half + 2.0 * voxel as f32, 1.5];
+    let wanted = [half, 1.5];
     let reading = Reading { voxel, support: params.support as f32, wanted, unsigned: true, planar: false };
-    let near = Near::build(s, reading, params.max_memory)
-        .map_err(|needed| too_large(voxel, needed, params.max_memory))?;
+    let near = Near::build(s, reading, params.max_memory)?;
     let value = |node: &Local, _: Place, _: &mut Memory| {
         if node.near == NONE {
             return 2.0 * half;

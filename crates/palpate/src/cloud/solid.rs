@@ -14,7 +14,7 @@ use glam::{DVec3, Vec3};
 use std::collections::{HashMap, HashSet};
 
 /// Bytes of a block under way: values, its place in tables, its share of triangles.
-const BLOCK_BYTES: u64 = 4 * NODES as u64 + 1600;
+pub(super) const BLOCK_BYTES: u64 = 4 * NODES as u64 + 1600;
 
 /// Pieces of surface with less area than this are what the grid cannot hold, and go [voxels²]; the smallest ball of a sheet has 12.
 const DEBRIS: f64 = 6.0;
@@ -49,6 +49,20 @@ impl SolidParams {
         match self.voxel {
             Some(v) if !(v > 0.0 && v.is_finite()) => bad("voxel", v, "a positive length"),
             _ if !(1.5..=20.0).contains(&self.support) => bad("support", self.support, "1.5 to 20"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether voxels are smaller than the box of the points and `more` [m]: larger ones hold nothing of them.
+    pub(super) fn check_for(&self, s: &Surfels, more: f64) -> Result<(), ReconstructError> {
+        let (low, high) =
+            s.points.iter().fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |m, p| (m.0.min(*p), m.1.max(*p)));
+        let size = f64::from((high - low).max_element()) + more;
+        match self.voxel {
+            Some(value) if value > size => {
+                let range = "no larger than the cloud itself";
+                Err(ReconstructError::BadParameter { name: "voxel", value, range })
+            }
             _ => Ok(()),
         }
     }

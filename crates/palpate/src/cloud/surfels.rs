@@ -150,14 +150,15 @@ pub struct SurfelReport {
     pub radius: f64,
     /// Positions at a border: their neighbours leave one side free.
     pub border: usize,
-    /// Root of the mean square of the distances of points from the planes of their neighbours: noise and curvature [m].
+    /// Root of the mean square of the distances of points, but for stray ones, from the planes of their neighbours: noise and
+    /// curvature [m].
     pub roughness: f64,
     /// Parts that no neighbours connect, in the order of their first point, and which way they face.
     pub components: Vec<Component>,
 }
 
 impl SurfelReport {
-    /// How sure the orientation is: the least of the components', by their area [1].
+    /// How sure the orientation is: the mean of the components', by their area [1].
     pub fn confidence(&self) -> f64 {
         let all: f64 = self.components.iter().map(|c| c.area).sum();
         let sum: f64 = self.components.iter().map(|c| c.area * c.confidence).sum();
@@ -187,7 +188,8 @@ pub struct Surfels {
     pub(super) stray: Vec<bool>,
     /// [m²]
     pub(super) areas: Vec<f32>,
-    /// Usual distance of the points around each [m].
+    /// Usual distance of the points around each [m]; along a line that of the second nearest, for stray ones that of the points they
+    /// are nearest to.
     pub(super) scale: Vec<f32>,
     /// Distance of the second nearest other point [m].
     pub(super) second: Vec<f32>,
@@ -304,7 +306,9 @@ fn build(
     let mut known = vec![false; n];
     // Of several points at one position the lowest id with a normal has its way.
     for (id, g) in given.iter().enumerate().take(cloud.id_end() as usize).rev() {
-        let unit = g.try_normalize().map(DVec3::as_vec3).filter(|v| v.is_finite());
+        // By its largest coordinate first: squares of very long and very short ones are not finite, or nothing.
+        let size = g.abs().max_element();
+        let unit = (*g / size).try_normalize().filter(|_| g.is_finite() && size > 0.0).map(DVec3::as_vec3);
         if let (Some(unit), Some(e)) = (unit, sites.entry_of.get(id).filter(|e| **e != NONE)) {
             (normals[*e as usize], known[*e as usize]) = (unit, true);
         }
@@ -318,7 +322,8 @@ fn build(
     stop()?;
     let mut sorted: Vec<f32> = cells.iter().map(|c| c.area).collect();
     sorted.sort_unstable_by(f32::total_cmp);
-    let squares: f64 = fits.iter().map(|f| f64::from(f.residual).powi(2)).sum();
+    let squares: f64 = fits.iter().filter(|f| !f.stray).map(|f| f64::from(f.residual).powi(2)).sum();
+    let strays = fits.iter().filter(|f| f.stray).count();
     // Cells at borders may be long along them, beyond what points tell.
     let reach = |border: bool| cells.iter().filter(move |c| c.border == border).map(|c| f64::from(c.reach));
     let radius = reach(false).reduce(f64::max).or_else(|| reach(true).reduce(f64::max)).unwrap_or(0.0);
@@ -330,7 +335,7 @@ fn build(
         spacing: f64::from(sorted[n / 2]).max(0.0).sqrt().max(cloud.spacing()),
         radius,
         border: cells.iter().filter(|c| c.border).count(),
-        roughness: (squares / n as f64).sqrt(),
+        roughness: (squares / (n - strays).max(1) as f64).sqrt(),
         components,
     };
     Ok(Surfels {

@@ -2,7 +2,7 @@
 //!
 //! Based on: barill18.
 //! Differs: dipoles of first order, in a tree of groups of eight along the octree's order; the nearest points are smeared over half
-//! their spacing, so that the number stays bounded at the points themselves.
+//! their spacing, so that the number stays bounded at the points themselves; stray points, which are on no surface, do not count.
 
 use super::Surfels;
 use crate::par;
@@ -31,6 +31,8 @@ struct Dipole {
     radius: f32,
     area: Vec3,
     weight: f32,
+    /// Nearer than this its points are smeared [m].
+    smeared: f32,
 }
 
 impl<'a> Winding<'a> {
@@ -38,8 +40,9 @@ impl<'a> Winding<'a> {
     pub fn build(surfels: &'a Surfels) -> Self {
         let n = surfels.len();
         let single = |i: usize| {
-            let weight = surfels.areas[i];
-            Dipole { centre: surfels.points[i], radius: 0.0, area: weight * surfels.normals[i], weight }
+            let weight = weight(surfels, i);
+            let (area, smeared) = (weight * surfels.normals[i], SMEARED * surfels.scale[i]);
+            Dipole { centre: surfels.points[i], radius: 0.0, area, weight, smeared }
         };
         let first = par::map(n.div_ceil(GROUP), |g| joined((g * GROUP..n.min((g + 1) * GROUP)).map(single)));
         let mut levels = vec![first];
@@ -72,17 +75,22 @@ impl<'a> Winding<'a> {
         while let Some((level, at)) = stack.pop() {
             let d = &self.levels[level as usize][at as usize];
             let r = d.centre - p;
-            let distance_sq = r.length_squared();
-            if distance_sq > FAR * FAR * d.radius * d.radius {
-                solid += d.area.dot(r) / (distance_sq * distance_sq.sqrt());
+            let distance = r.length();
+            if d.weight == 0.0 {
+                continue;
+            }
+            // A group of one point has no radius.
+            if distance > (FAR * d.radius).max(d.smeared) {
+                // Cubes of distances may be beyond single precision.
+                solid += d.area.dot(r / distance) / (distance * distance);
                 continue;
             }
             let from = at as usize * GROUP;
             if level == 0 {
                 for i in from..self.surfels.len().min(from + GROUP) {
                     let r = self.surfels.points[i] - p;
-                    let near = r.length().max(SMEARED * self.surfels.scale[i]).max(f32::MIN_POSITIVE);
-                    solid += self.surfels.areas[i] * self.surfels.normals[i].dot(r) / (near * near * near);
+                    let near = r.length().max(SMEARED * self.surfels.scale[i]).max(1e-18);
+                    solid += weight(self.surfels, i) / (near * near) * self.surfels.normals[i].dot(r / near);
                 }
             } else {
                 let end = self.levels[level as usize - 1].len().min(from + GROUP);
@@ -93,16 +101,26 @@ impl<'a> Winding<'a> {
     }
 }
 
+/// The surface that entry `i` stands for [m²]: none if it is a stray point.
+fn weight(surfels: &Surfels, i: usize) -> f32 {
+    if surfels.stray[i] { 0.0 } else { surfels.areas[i] }
+}
+
+/// Several as one; those without weight do not count.
 fn joined(parts: impl Iterator<Item = Dipole> + Clone) -> Dipole {
-    let (mut centre, mut area, mut weight) = (Vec3::ZERO, Vec3::ZERO, 0.0);
+    let parts = parts.filter(|d| d.weight > 0.0);
+    // Areas times positions may be beyond single precision.
+    let (mut centre, mut area, mut weight) = (DVec3::ZERO, Vec3::ZERO, 0.0);
     for d in parts.clone() {
-        centre += d.centre * d.weight;
+        centre += d.centre.as_dvec3() * f64::from(d.weight);
         area += d.area;
-        weight += d.weight;
+        weight += f64::from(d.weight);
     }
-    if weight > 0.0 {
-        centre /= weight;
+    if weight == 0.0 {
+        return Dipole::default();
     }
-    let radius = parts.map(|d| d.centre.distance(centre) + d.radius).fold(0.0, f32::max);
-    Dipole { centre, radius, area, weight }
+    let centre = (centre / weight).as_vec3();
+    let radius = parts.clone().map(|d| d.centre.distance(centre) + d.radius).fold(0.0, f32::max);
+    let smeared = parts.map(|d| d.smeared).fold(0.0, f32::max);
+    Dipole { centre, radius, area, weight: weight as f32, smeared }
 }
