@@ -11,6 +11,7 @@ const EXAMPLES: &str = "Examples:
   palpate bench contact
   palpate bench engines --only drop --models FOLDER
   palpate bench soft --only growth
+  palpate bench cloud --only nearest
   palpate bench generation --json
 
 Benches compare with other programs, so they live in a program of their own, palpate-lab, beside this one:
