@@ -100,8 +100,8 @@ pub const MOST_IN_LEAF: usize = 1024;
 /// How a cloud is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudParams {
-    /// Most different positions in a leaf, 1 to [`MOST_IN_LEAF`]. Searches are fastest from 32 to 100; the paper has 10. Octants of a 2²¹th of the cloud's cube are not
-    /// divided, so there, and only there, may be more.
+    /// Most different positions in a leaf, 1 to [`MOST_IN_LEAF`]. Searches are fastest from 32 to 100; the paper has 10. Octants of a 2²¹th
+    /// of the cloud's cube are not divided, so there, and only there, may be more.
     pub leaf: usize,
     /// What the cloud should be able to hold, in its frame [m]; none: four times the size of the box of the points, about its middle.
     pub region: Option<Aabb>,

@@ -26,8 +26,8 @@ impl Cloud {
     /// The point nearest to `p`, in the cloud's frame [m]; none without points, or when `p` is not finite.
     ///
     /// Exact for positions as kept and `p` in single precision about the middle of the cloud, which moves it by at most 6e-8 of how far
-    /// it is from there along each axis: the one that comparing all points gives. Cost: about 0.7 µs near a million points on a surface; grows with the number of points that are nearly as near, which is
-    /// all of them in the middle of a sphere.
+    /// it is from there along each axis: the one that comparing all points gives. Cost: about 0.7 µs near a million points on a surface;
+    /// grows with the number of points that are nearly as near, which is all of them in the middle of a sphere.
     pub fn nearest(&self, p: DVec3) -> Option<Nearest> {
         self.nearest_within(p, f64::INFINITY)
     }

@@ -1,6 +1,7 @@
 //! Down an octree, nearest octants first.
 //!
-//! How near the points of eight octants can be is kept as whole numbers that are in the same order and name their octant. So the next octant is the least of eight numbers, and what is too far is never written down.
+//! How near the points of eight octants can be is kept as whole numbers that are in the same order and name their octant. So the next
+//! octant is the least of eight numbers, and what is too far is never written down.
 
 use super::Cloud;
 use super::grid::{DEEPEST, LARGEST};
