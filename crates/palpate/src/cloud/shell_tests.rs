@@ -3,10 +3,11 @@
 use super::surfels_tests::{sphere, surfels};
 use crate::field::source::random::Random;
 use crate::force::{ForceParams, penalty};
+use crate::math::Pose;
 use crate::mesh::{Mesh, samples};
-use crate::query::{QueryParams, Roles};
+use crate::query::{Query, QueryParams, Roles};
+use crate::shape::Shape;
 use crate::tree::TreeParams;
-use crate::{Pose, Query, Shape};
 use core::f64::consts::PI;
 use glam::DVec3;
 
