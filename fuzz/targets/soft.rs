@@ -64,7 +64,8 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(d.distance >= 0.0 && (expected.is_empty() || d.distance == 0.0));
         }
         let end: Vec<DVec3> = a.positions().iter().map(|p| *p + point(&mut bytes)).collect();
-        let hit = soft.first_contact(&a, &end, &b, b.positions(), &Default::default()).expect("as many places");
+        let hit =
+            soft.first_contact(&a, &end, &b, b.positions(), &Default::default()).expect("as many places");
         assert!(hit.is_none_or(|h| (0.0..=1.0).contains(&h.time)));
         let _ = soft.own_first_contact(&a, &end, &Default::default());
     }
