@@ -95,6 +95,14 @@ pub(crate) fn least_length(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A stiffness: finite and not negative.
+pub(crate) fn stiffness(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(k) if k >= 0.0 && k.is_finite() => Ok(k),
+        _ => Err("not a stiffness; write a number of 0 or more, for example 1e9".into()),
+    }
+}
+
 /// Metres per unit of a file: `mm`, `in`, or a number such as `0.001`.
 pub(crate) fn unit(text: &str) -> Result<f64, String> {
     let text = text.trim();

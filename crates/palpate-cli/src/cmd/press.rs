@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POSES.csv", conflicts_with = "pose")]
     poses: Option<PathBuf>,
     /// Stiffness of the contact [N/m³]; without it no force is given
-    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = stiffness)]
+    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = parse::stiffness)]
     stiffness: Option<f64>,
     /// Points up to this far outside count as contacts too, for example 0.1mm
     #[arg(long, value_name = "LENGTH", default_value = "0", allow_hyphen_values = true, value_parser = parse::least_length)]
@@ -57,14 +57,6 @@ pub(crate) struct Args {
     contacts: bool,
     #[command(flatten)]
     build: BuildArgs,
-}
-
-/// A stiffness: finite and not negative.
-fn stiffness(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(k) if k >= 0.0 && k.is_finite() => Ok(k),
-        _ => Err("not a stiffness; write a number of 0 or more, for example 1e8".into()),
-    }
 }
 
 /// The part's shape and the scan's points.

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POSES.csv", conflicts_with = "pose")]
     poses: Option<PathBuf>,
     /// Stiffness of the contact: N/m³ for the integrated law, N/m for the averaged one; without it no force is given
-    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = stiffness)]
+    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = parse::stiffness)]
     stiffness: Option<f64>,
     /// integrated (a larger contact pushes more) or averaged (divided by the area in contact)
     #[arg(long, value_enum, default_value_t = LawArg::Integrated, hide_possible_values = true)]
@@ -106,14 +106,6 @@ pub(crate) struct Args {
     picture: Option<PathBuf>,
     #[command(flatten)]
     pair: PairArgs,
-}
-
-/// A stiffness: finite and not negative.
-fn stiffness(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(k) if k >= 0.0 && k.is_finite() => Ok(k),
-        _ => Err("not a stiffness; write a number of 0 or more, for example 1e9".into()),
-    }
 }
 
 /// Which contacts to list: a number of 1 or more, or `bullet`.
