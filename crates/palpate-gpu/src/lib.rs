@@ -1,0 +1,5 @@
+//! palpate's queries on the GPU.
+mod device;
+mod kernel;
+
+pub use device::{Gpu, GpuError, GpuParams};
