@@ -55,9 +55,22 @@ impl Kernel {
         constants: &[(&str, f64)],
     ) -> Self {
         let layout = bindings(gpu, label, slots, ShaderStages::COMPUTE);
+        Self::with_layout(gpu, label, module, entry, &layout, immediate, constants)
+    }
+
+    /// [`Kernel::of`] with bindings that other kernels have too, so that one group serves all of them.
+    pub(crate) fn with_layout(
+        gpu: &Gpu,
+        label: &'static str,
+        module: &wgpu::ShaderModule,
+        entry: &str,
+        layout: &wgpu::BindGroupLayout,
+        immediate: bool,
+        constants: &[(&str, f64)],
+    ) -> Self {
         let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(label),
-            bind_group_layouts: &[Some(&layout)],
+            bind_group_layouts: &[Some(layout)],
             immediate_size: if immediate && gpu.immediate() { IMMEDIATE } else { 0 },
         });
         let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -72,7 +85,7 @@ impl Kernel {
             },
             cache: None,
         });
-        Self { pipeline, layout, label }
+        Self { pipeline, layout: layout.clone(), label }
     }
 
     /// What it is run on, in the order of its slots.

@@ -14,7 +14,7 @@ const BITS: u32 = 10;
 const GROUP: usize = 8;
 
 /// Numbers of the triangles along a Hilbert curve through their centres.
-pub(crate) fn curve_order(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<u32> {
+pub fn curve_order(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<u32> {
     let parts = par::map(positions.len().div_ceil(CHUNK), |i| {
         let part = &positions[i * CHUNK..((i + 1) * CHUNK).min(positions.len())];
         part.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)))

@@ -72,6 +72,14 @@ impl Values {
         }
     }
 
+    /// Every value [m].
+    pub(crate) fn decoded(&self) -> std::borrow::Cow<'_, [f32]> {
+        match self {
+            Self::Float(v) => std::borrow::Cow::Borrowed(v),
+            Self::Scaled { values, step, .. } => values.iter().map(|v| f32::from(*v) * step).collect(),
+        }
+    }
+
     /// Number of nodes.
     pub(crate) fn len(&self) -> usize {
         match self {

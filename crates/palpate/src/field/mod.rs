@@ -39,6 +39,8 @@ mod surface;
 pub(crate) mod walk;
 pub(crate) mod witness;
 
+#[doc(hidden)]
+pub use curve::curve_order;
 pub use encode::Encoding;
 pub use exact::{Closest, Exact};
 pub use far::FarGrid;
@@ -188,6 +190,22 @@ impl Field {
     /// How values are stored.
     pub fn encoding(&self) -> Encoding {
         self.values.encoding()
+    }
+
+    /// For each cell of 8³ voxels, x fastest: where its brick begins in [`Field::decoded`], or −1 where only the background is.
+    pub fn directory(&self) -> &[i32] {
+        &self.directory
+    }
+
+    /// The nodes' distances [m]: the background, every eighth node, then bricks of 9³ nodes; x fastest. As they are stored for
+    /// [`Encoding::Float`], otherwise a copy.
+    pub fn decoded(&self) -> std::borrow::Cow<'_, [f32]> {
+        self.values.decoded()
+    }
+
+    /// Largest |stored − built| of a node [m]: 0 for [`Encoding::Float`].
+    pub fn stored_error(&self) -> f64 {
+        self.values.error()
     }
 }
 

@@ -64,6 +64,13 @@ pub struct Place {
     pub(super) path: u64,
 }
 
+impl Place {
+    /// A place by its triangle and the shares of its corners.
+    pub fn new(triangle: u32, barycentric: [f32; 3]) -> Self {
+        Self { triangle, barycentric, path: 1 }
+    }
+}
+
 /// The point of the mesh that is closest to the body, or deepest in it. The field's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deepest {
