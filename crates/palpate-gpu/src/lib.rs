@@ -1,12 +1,16 @@
 //! palpate's queries on the GPU.
+mod batch;
 mod device;
 mod field;
 mod frame;
 mod kernel;
 mod mesh;
 mod sampler;
+mod shell;
 
+pub use batch::{BatchParams, GpuBatch, Job, Lists};
 pub use device::{Gpu, GpuError, GpuParams};
 pub use field::{GpuField, Interpolation};
 pub use mesh::{GpuMesh, VertexLayout};
 pub use sampler::GpuSampler;
+pub use shell::GpuShell;

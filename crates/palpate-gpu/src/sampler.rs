@@ -33,6 +33,8 @@ pub struct GpuSampler {
     frame: wgpu::Buffer,
     answer: Answer,
     groups: Vec<Bound>,
+    threads: u32,
+    most_groups: u32,
 }
 
 /// The kernels for one interpolation.
@@ -68,6 +70,12 @@ pub(crate) struct Told {
 impl GpuSampler {
     /// Compiles what every question needs; the rest is compiled when it is first asked for.
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        Self::tuned(gpu, THREADS, GROUPS)
+    }
+
+    /// [`GpuSampler::new`] with other numbers of threads, a power of two from 64 on, and workgroups, to measure what suits a device.
+    #[doc(hidden)]
+    pub fn tuned(gpu: &Gpu, threads: u32, most_groups: u32) -> Result<Self, GpuError> {
         let mesh = include_str!("shaders/mesh.wgsl");
         let common = include_str!("shaders/field.wgsl");
         // Of the field's file only what does not sample is used.
@@ -84,7 +92,7 @@ impl GpuSampler {
         }
         let fit = Kernel::new(gpu, "fit", &fit, "fit", &slots, true);
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let partial = 64 * u64::from(GROUPS);
+        let partial = 64 * u64::from(most_groups);
         let out = Self {
             gpu: gpu.clone(),
             programs: [None, None, None],
@@ -94,6 +102,8 @@ impl GpuSampler {
             frame: kernel::room(gpu, "frame", 128, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             answer: Answer::new(gpu, "answer", size_of::<Told>() as u64),
             groups: Vec::new(),
+            threads,
+            most_groups,
         };
         gpu.check()?;
         Ok(out)
@@ -160,7 +170,7 @@ impl GpuSampler {
     ) -> Result<Told, GpuError> {
         let which = field.interpolation() as usize;
         if self.programs[which].is_none() {
-            self.programs[which] = Some(Program::new(&self.gpu, field.interpolation()));
+            self.programs[which] = Some(Program::new(&self.gpu, field.interpolation(), self.threads));
         }
         let Some(program) = &self.programs[which] else { return Err(missing(&self.gpu)) };
         let key = (field.id, mesh.id);
@@ -176,7 +186,7 @@ impl GpuSampler {
             }
         };
         let bound = &self.groups[at];
-        let started = GROUPS.min(mesh.clusters).max(1);
+        let started = self.most_groups.min(mesh.clusters).max(1);
         let mut numbers = frame.numbers;
         numbers[6][1] = started as f32;
         let bytes: &[u8] = bytemuck::cast_slice(&numbers);
@@ -199,7 +209,7 @@ impl GpuSampler {
                 step(&self.fit, &bound.fit, started);
             }
             if nearest {
-                step(&program.least, &bound.field, mesh.clusters.div_ceil(64).clamp(1, GROUPS));
+                step(&program.least, &bound.field, mesh.clusters.div_ceil(64).clamp(1, self.most_groups));
                 step(&program.nearest, &bound.field, started);
             } else {
                 step(&program.collide, &bound.field, started);
@@ -232,7 +242,7 @@ impl GpuSampler {
 }
 
 impl Program {
-    fn new(gpu: &Gpu, interpolation: Interpolation) -> Self {
+    fn new(gpu: &Gpu, interpolation: Interpolation, threads: u32) -> Self {
         let parts = [
             "FRAME frame: Frame;\n",
             include_str!("shaders/mesh.wgsl"),
@@ -252,7 +262,7 @@ impl Program {
         let kernel = |label, entry, threads: &[(&str, f64)]| {
             Kernel::with_layout(gpu, label, &module, entry, &layout, true, threads)
         };
-        let threads = [("THREADS", f64::from(THREADS))];
+        let threads = [("THREADS", f64::from(threads))];
         Self {
             collide: kernel("collide", "collide", &threads),
             least: kernel("least", "least", &[]),
