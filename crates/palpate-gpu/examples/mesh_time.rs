@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         sampler.nearest(&on, &mut there, &pose)?;
                         near.push(began.elapsed().as_secs_f64());
                         let began = Instant::now();
-                        sampler.round_trip()?;
+                        sampler.round_trip(&on, &mut there)?;
                         empty.push(began.elapsed().as_secs_f64());
                     }
                 }
