@@ -91,17 +91,18 @@ fn every_pose_is_the_cpus() {
                     let d = shape.field().sample(p).distance - margin;
                     assert!(d.abs() as f32 <= rounding, "{name} {i}: point {id} at {d}");
                 }
-                doubtful += alone.len();
+                // Coincident shapes have all their points at the margin.
+                doubtful += if i == 0 { 0 } else { alone.len() };
                 let force = penalty(&want, &law(), pose, Some(&motions[i]), None);
-                let scale = force.normal_force + 1e-6;
-                let apart = (got.force.wrench.force - force.wrench.force).length();
-                let turned = (got.force.wrench.torque - force.wrench.torque).length();
-                assert!(
-                    apart <= 1e-2 * scale && turned <= 1e-2 * scale * extent,
-                    "{name} {i}: {got:?}\n{force:?}"
-                );
                 let thin = |c: &&Contact| c.distance.abs() <= rounding;
                 let border: f32 = list.iter().chain(&want.list).filter(thin).map(|c| c.area).sum();
+                let scale = force.normal_force + 1e-6;
+                // Points that one has inside and the other not may be damped, at 0.1 m/s at most.
+                let gone = law().stiffness * f64::from(rounding) + 0.15 * law().damping;
+                let bound = 1e-2 * scale + gone * f64::from(border);
+                let apart = (got.force.wrench.force - force.wrench.force).length();
+                let turned = (got.force.wrench.torque - force.wrench.torque).length();
+                assert!(apart <= bound && turned <= bound * extent, "{name} {i}: {got:?}\n{force:?}");
                 let areas = (got.force.area - force.area).abs();
                 assert!(areas <= 1e-4 * force.area + f64::from(border), "{name} {i}: {got:?}\n{force:?}");
                 match (got.deepest, want.deepest()) {
