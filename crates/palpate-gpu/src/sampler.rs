@@ -18,9 +18,11 @@ use wgpu::BufferUsages;
 /// Threads of a workgroup that samples a cluster.
 const THREADS: u32 = 128;
 /// Most workgroups that are started: what a large device runs at once.
-const GROUPS: u32 = 2112;
+const GROUPS: u32 = 1056;
 /// The same of a processor in software: each costs, and few run at once.
 const GROUPS_OF_SOFTWARE: u32 = 32;
+/// Workgroups of a set, as in `collide.wgsl`.
+const SET: u32 = 64;
 /// Pairs whose bindings are kept.
 const KEPT: usize = 64;
 
@@ -103,13 +105,17 @@ impl GpuSampler {
         }
         let fit = Kernel::new(gpu, "fit", &fit, "fit", &slots, true);
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let partial = 64 * u64::from(most_groups);
+        // Of each workgroup, and of each set of them.
+        let partial = 64 * u64::from(most_groups + most_groups.div_ceil(SET));
+        // No bound, and no workgroup or set of them done.
+        let mut state = vec![0u32; 2 + most_groups.div_ceil(SET) as usize];
+        state[0] = u32::MAX;
         let out = Self {
             gpu: gpu.clone(),
             programs: [None, None, None],
             fit,
             partials: kernel::room(gpu, "partials", partial, storage),
-            state: kernel::buffer(gpu, "state", &[u32::MAX, 0, 0, 0], storage),
+            state: kernel::buffer(gpu, "state", &state, storage),
             frame: kernel::room(gpu, "frame", 128, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             answer: Answer::new(gpu, "answer", size_of::<Told>() as u64),
             groups: Vec::new(),

@@ -41,8 +41,8 @@ struct Item {
 struct State {
     // Bits that sort of a distance that some sample has.
     bound: atomic<u32>,
-    // Workgroups that are done.
-    done: atomic<u32>,
+    // Sets of workgroups that are done, then workgroups of each set.
+    done: array<atomic<u32>>,
 }
 
 const NOTHING: u32 = 0xffffffffu;
@@ -130,15 +130,14 @@ fn ball_may_reach(cluster: u32, cut: f32) -> bool {
     return !(distance_at(placed(ball.xyz)) > limit(cut, radius, frame.slack.x));
 }
 
-// Which item has sample `s` of a cluster.
+// Which item has sample `s` of a cluster. Written out: loops cost as much again.
 fn find(s: u32) -> u32 {
-    var low = 0u;
-    for (var step = 32u; step > 0u; step /= 2u) {
-        if ends[low + step - 1u] <= s {
-            low += step;
-        }
-    }
-    return low;
+    var low = select(0u, 32u, ends[31] <= s);
+    low += select(0u, 16u, ends[low + 15u] <= s);
+    low += select(0u, 8u, ends[low + 7u] <= s);
+    low += select(0u, 4u, ends[low + 3u] <= s);
+    low += select(0u, 2u, ends[low + 1u] <= s);
+    return low + select(0u, 1u, ends[low] <= s);
 }
 
 // Keeps the items of a cluster that may reach `cut`, counts their samples; how many there are. Every thread must come here.
@@ -277,6 +276,7 @@ fn collide(
     @builtin(local_invocation_index) t: u32,
 ) {
     var own = none();
+    var some = false;
     let margin = frame.law.w;
     for (var first = group.x; first < frame.counts.x; first += groups.x * THREADS) {
         var used = 0u;
@@ -284,6 +284,7 @@ fn collide(
         for (var word = 0u; word < THREADS / 32u; word += 1u) {
             for (var bits = marked(word); bits != 0u; bits &= bits - 1u) {
                 let cluster = first + (32u * word + firstTrailingBit(bits)) * groups.x;
+                some = true;
                 let count = gather(cluster, margin, t, &used);
                 for (var s = t; s < count; s += THREADS) {
                     let p = place(s);
@@ -303,7 +304,7 @@ fn collide(
         own.counts.w += used;
         workgroupBarrier();
     }
-    conclude(own, group.x, groups.x, t);
+    conclude(own, group.x, groups.x, some, t);
 }
 
 // A distance that some sample has: one of the first item of each cluster.
@@ -327,6 +328,7 @@ fn nearest(
     @builtin(local_invocation_index) t: u32,
 ) {
     var own = none();
+    var some = false;
     let known = atomicLoad(&state.bound);
     let cut = select(unsorted(known), 3e38, known == NOTHING);
     for (var first = group.x; first < frame.counts.x; first += groups.x * THREADS) {
@@ -335,6 +337,7 @@ fn nearest(
         for (var word = 0u; word < THREADS / 32u; word += 1u) {
             for (var bits = marked(word); bits != 0u; bits &= bits - 1u) {
                 let cluster = first + (32u * word + firstTrailingBit(bits)) * groups.x;
+                some = true;
                 let count = gather(cluster, cut, t, &used);
                 for (var s = t; s < count; s += THREADS) {
                     let p = place(s);
@@ -348,27 +351,61 @@ fn nearest(
         own.counts.w += used;
         workgroupBarrier();
     }
-    conclude(own, group.x, groups.x, t);
+    conclude(own, group.x, groups.x, some, t);
 }
 
-// Keeps what a workgroup has; the last one adds up all.
-fn conclude(own: Partial, group: u32, groups: u32, t: u32) {
-    let all = reduce(own, t);
+// Workgroups whose sums the last of them adds up; then the last of those does the same once more.
+const SET: u32 = 64u;
+
+// Keeps what a workgroup has; where kernels finish themselves, adds up what is complete.
+fn conclude(own: Partial, group: u32, groups: u32, some: bool, t: u32) {
+    // Most have nothing.
+    var all = none();
+    if some {
+        all = reduce(own, t);
+    }
     if t == 0u {
         store(group, all);
     }
     if !FUSED {
         return;
     }
+    let own_set = group / SET;
+    let sets = (groups + SET - 1u) / SET;
+    if !is_last(1u + own_set, min(SET, groups - own_set * SET), t) {
+        return;
+    }
+    let of_set = add_up(own_set * SET, min(SET, groups - own_set * SET), t);
+    if t == 0u {
+        store(groups + own_set, of_set);
+    }
+    if is_last(0u, sets, t) {
+        finish_with(add_up(groups, sets, t), t);
+    }
+}
+
+// Whether this workgroup is the last of `count` to come here: what the others wrote can be read. The count begins anew.
+fn is_last(counter: u32, count: u32, t: u32) -> bool {
     storageBarrier();
     if t == 0u {
-        shared_word = atomicAdd(&state.done, 1u);
+        shared_word = atomicAdd(&state.done[counter], 1u);
     }
     workgroupBarrier();
-    if shared_word + 1u == groups {
-        storageBarrier();
-        answer_all(groups, t);
+    let last = shared_word + 1u == count;
+    if last && t == 0u {
+        atomicStore(&state.done[counter], 0u);
     }
+    storageBarrier();
+    return last;
+}
+
+// The sum of stored ones, in one order.
+fn add_up(first: u32, count: u32, t: u32) -> Partial {
+    var own = none();
+    for (var i = t; i < count; i += THREADS) {
+        own = sum(own, stored(first + i));
+    }
+    return reduce(own, t);
 }
 
 fn store(i: u32, p: Partial) {
@@ -396,34 +433,29 @@ fn stored(i: u32) -> Partial {
     return Partial(bitcast<vec4<f32>>(four(at)), bitcast<vec4<f32>>(four(at + 4u)), four(at + 8u), four(at + 12u));
 }
 
-// Adds up what the workgroups have, in one order, and looks once more at the deepest.
-fn answer_all(groups: u32, t: u32) {
-    var own = none();
-    for (var i = t; i < groups; i += THREADS) {
-        own = sum(own, stored(i));
+// Answers, and looks once more at the deepest.
+fn finish_with(all: Partial, t: u32) {
+    if t != 0u {
+        return;
     }
-    let all = reduce(own, t);
-    if t == 0u {
-        answer.sums = all;
-        // For the next question.
-        atomicStore(&state.bound, NOTHING);
-        atomicStore(&state.done, 0u);
-        if all.deepest.x != NOTHING {
-            let at = all.deepest.y;
-            let item = load(at);
-            let share = middle(all.deepest.z, item.n);
-            let u = item.a + share.x * item.ab + share.y * item.ac;
-            let s = sample_at(u);
-            answer.point = vec4(u, s.w);
-            answer.gradient = vec4(s.xyz, bitcast<f32>(items[at].w));
-            answer.shares = vec4(share_of(at, all.deepest.z, item.n), 0.0);
-        }
+    answer.sums = all;
+    // For the next question.
+    atomicStore(&state.bound, NOTHING);
+    if all.deepest.x != NOTHING {
+        let at = all.deepest.y;
+        let item = load(at);
+        let share = middle(all.deepest.z, item.n);
+        let u = item.a + share.x * item.ab + share.y * item.ac;
+        let s = sample_at(u);
+        answer.point = vec4(u, s.w);
+        answer.gradient = vec4(s.xyz, bitcast<f32>(items[at].w));
+        answer.shares = vec4(share_of(at, all.deepest.z, item.n), 0.0);
     }
 }
 
 @compute @workgroup_size(THREADS)
 fn finish(@builtin(local_invocation_index) t: u32) {
-    answer_all(u32(frame.slack.y), t);
+    finish_with(add_up(0u, u32(frame.slack.y), t), t);
 }
 
 // An answer without a question.
