@@ -1,0 +1,67 @@
+// Background nodes, and which cells need a closer look. One thread for each node and the cell above it; nodes on the upper border of
+// the grid have a cell beyond it, of which only the face in the grid counts.
+@group(0) @binding(5) var<storage, read_write> background: array<f32>;
+@group(0) @binding(6) var<storage, read_write> marks: array<u32>;
+
+// Whether triangle `t` may be within the band of a box: by boxes, by its plane and by the ball around the box, each of which
+// can only say no.
+fn reaches(t: u32, m: vec3<f32>, half: vec3<f32>) -> bool {
+    let a = triangles[3u * t];
+    let b = triangles[3u * t + 1u];
+    let c = triangles[3u * t + 2u];
+    let low = min(min(a.xyz, b.xyz), c.xyz) - (m + half);
+    let high = (m - half) - max(max(a.xyz, b.xyz), c.xyz);
+    let g = max(max(low, high), vec3<f32>(0.0));
+    if (dot(g, g) > build.half_width * build.half_width) {
+        return false;
+    }
+    let n = vec3<f32>(a.w, b.w, c.w);
+    if (abs(dot(n, m - a.xyz)) - dot(abs(n), half) > build.half_width) {
+        return false;
+    }
+    let far = build.half_width + length(half);
+    return to_triangle(t, m) <= far * far;
+}
+
+fn is_near(m: vec3<f32>, half: vec3<f32>) -> bool {
+    let limit = build.half_width * build.half_width;
+    for (var d = 0u; d < build.counts.w; d++) {
+        if (gap(build.starts.w + d, m, half) > limit) { continue; }
+        let end_c = min(16u * d + 16u, build.counts.z);
+        for (var c = 16u * d; c < end_c; c++) {
+            if (gap(build.starts.z + c, m, half) > limit) { continue; }
+            let end_b = min(16u * c + 16u, build.counts.y);
+            for (var b = 16u * c; b < end_b; b++) {
+                if (gap(build.starts.y + b, m, half) > limit) { continue; }
+                let end_a = min(16u * b + 16u, build.counts.x);
+                for (var a = 16u * b; a < end_a; a++) {
+                    if (gap(a, m, half) > limit) { continue; }
+                    let end = min(4u * a + 4u, build.triangles);
+                    for (var t = 4u * a; t < end; t++) {
+                        if (reaches(t, m, half)) {
+                            return true;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return false;
+}
+
+@compute @workgroup_size(4, 4, 4)
+fn measure(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    let dims = build.cells + 1u;
+    let at = 4u * (group + vec3<u32>(0u, 0u, build.first)) + local;
+    if (any(at >= dims)) {
+        return;
+    }
+    let i = index(at, dims);
+    let p = 8.0 * vec3<f32>(at);
+    var found = offer_leaf(Nearest(3e38, NONE), leaf_near(p), p);
+    found = search(p, found);
+    background[i] = signed(found, p);
+    // The closed cube of the cell, without what is beyond the grid.
+    let half = select(vec3<f32>(4.0), vec3<f32>(0.0), at == build.cells);
+    marks[i] = u32(is_near(p + half, half));
+}

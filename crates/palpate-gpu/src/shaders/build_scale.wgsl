@@ -1,0 +1,35 @@
+// The source in voxels of this grid: triangles with their normals, and the boxes around groups of them.
+@group(0) @binding(0) var<uniform> build: Build;
+@group(0) @binding(1) var<storage, read> points: array<f32>;
+@group(0) @binding(2) var<storage, read> vertices: array<u32>;
+@group(0) @binding(3) var<storage, read> normals: array<f32>;
+@group(0) @binding(4) var<storage, read> units: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> triangles: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> boxes: array<vec4<f32>>;
+
+// Two products: the scale itself is rounded.
+fn scaled(u: vec3<f32>) -> vec3<f32> {
+    return u * build.scale + (u * build.scale_rest + build.offset);
+}
+
+@compute @workgroup_size(256)
+fn scale(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = linear(group, groups, local, 256u);
+    if (i < build.triangles) {
+        for (var c = 0u; c < 3u; c++) {
+            // The highest bit says that it is a sheet's.
+            let v = 3u * (vertices[3u * i + c] & 0x7fffffffu);
+            let p = scaled(vec3<f32>(points[v], points[v + 1u], points[v + 2u]));
+            triangles[3u * i + c] = vec4<f32>(p, normals[3u * i + c]);
+        }
+    }
+    if (i < build.starts.w + build.counts.w) {
+        let half = units[2u * i + 1u].xyz * (build.scale * 1.000001) + vec3<f32>(build.slack);
+        boxes[2u * i] = vec4<f32>(scaled(units[2u * i].xyz), 0.0);
+        boxes[2u * i + 1u] = vec4<f32>(half, 0.0);
+    }
+}
