@@ -195,3 +195,231 @@ fn nodes_are_those_of_the_cpu() {
         assert!(field.report().error_bound_band <= cpu.report().error_bound_band + 1e-9);
     }
 }
+
+/// A part of a millimetre and one of a kilometre have the same nodes, in voxels, and so has one far from the origin.
+#[test]
+fn millimetres_and_kilometres_behave_alike() {
+    let Some(gpu) = open() else { return };
+    let builder = FieldBuilder::new(&gpu).unwrap();
+    let raw = samples::gear(12, 0.003, 0.01, 2);
+    for (name, factor, moved) in [("mm", 0.03, 0.0), ("km", 3e4, 0.0), ("far", 1.0, 50.0)] {
+        let mesh = mesh(samples::moved(scaled(&raw, factor), DVec3::splat(moved)));
+        let voxel = mesh.aabb().extent().max_element() / 30.7;
+        let params = FieldParams { band: 1.5, ..Default::default() };
+        let source = GpuMeshSource::new(&gpu, &mesh).unwrap();
+        let field = builder.build(&source, voxel, &params, &Silent).unwrap().read(&gpu).unwrap();
+        let (cpu, exact) = on_cpu(&mesh, voxel, &params);
+        let seen = compare(name, &field, &cpu, &exact, 1.5 + 1.38);
+        assert!(seen.band > 3000 && seen.inside > 1000, "{name}: {} {}", seen.band, seen.inside);
+    }
+}
+
+/// Every choice of sign is the CPU's, also on a surface whose hole is left open, where only sets of nodes can decide.
+#[test]
+fn sides_are_told_as_the_cpu_tells_them() {
+    let Some(gpu) = open() else { return };
+    let builder = FieldBuilder::new(&gpu).unwrap();
+    let cases = [
+        ("sphere by winding", samples::bumpy_sphere(0.05, 0.008, 6, 3, 1), SignChoice::Winding, true),
+        ("gear by winding", samples::gear(12, 0.003, 0.01, 2), SignChoice::Winding, true),
+        ("open cube left open", samples::cube_missing_face(0.05), SignChoice::Auto, false),
+        ("crossing cubes", samples::two_overlapping_cubes(0.05), SignChoice::Auto, true),
+        ("crossing cubes, repaired", samples::two_overlapping_cubes(0.05), SignChoice::Pseudonormal, true),
+        ("unsigned", samples::nut(8), SignChoice::Unsigned, true),
+    ];
+    let mut repaired = 0;
+    for (name, raw, sign, cap_holes) in cases {
+        let mesh = mesh(raw);
+        let voxel = mesh.aabb().extent().max_element() / 29.9;
+        let params = FieldParams { sign, cap_holes, ..Default::default() };
+        let source = GpuMeshSource::with_caps(&gpu, &mesh, cap_holes).unwrap();
+        let field = builder.build(&source, voxel, &params, &Silent).unwrap().read(&gpu).unwrap();
+        let (cpu, exact) = on_cpu(&mesh, voxel, &params);
+        let (a, b) = (field.report(), cpu.report());
+        assert_eq!(a.sign_method, b.sign_method, "{name}");
+        assert!((a.sign_confidence - b.sign_confidence).abs() < 0.2, "{name}: {a:?} {b:?}");
+        assert_eq!(a.sign_repaired > 0, b.sign_repaired > 0, "{name}: {a:?} {b:?}");
+        repaired += a.sign_repaired;
+        compare(name, &field, &cpu, &exact, 4.38);
+    }
+    assert!(repaired > 0, "no case had sides to repair");
+}
+
+/// The volume holds what samples of the field give at its nodes; two builds give the same bits, with stages apart or together.
+#[test]
+fn the_volume_is_the_field_and_builds_repeat() {
+    let Some(gpu) = open() else { return };
+    let mut builder = FieldBuilder::new(&gpu).unwrap();
+    let mesh = mesh(samples::bolt(8));
+    let voxel = mesh.aabb().extent().max_element() / 30.3;
+    let source = GpuMeshSource::new(&gpu, &mesh).unwrap();
+    let params = FieldParams::default();
+    let built = builder.build(&source, voxel, &params, &Silent).unwrap();
+    let field = built.read(&gpu).unwrap();
+    builder.separate_stages = true;
+    // Another grid in between: what it leaves in shared memory must not show.
+    builder.build(&source, voxel * 0.7, &params, &Silent).unwrap();
+    let again = builder.build(&source, voxel, &params, &Silent).unwrap().read(&gpu).unwrap();
+    let bits = |f: &Field| f.nodes().unwrap().1.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert!(bits(&field) == bits(&again), "two builds differ");
+
+    let volume = built.dense(&gpu).unwrap();
+    let size = volume.size();
+    let dims = field.lattice().dims().map(|d| d + 1);
+    assert_eq!([size.width, size.height, size.depth_or_array_layers], dims);
+    let row = (4 * dims[0]).next_multiple_of(256);
+    let staging = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: u64::from(row * dims[1] * dims[2]),
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let layout =
+        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(row), rows_per_image: Some(dims[1]) };
+    encoder.copy_texture_to_buffer(
+        volume.as_image_copy(),
+        wgpu::TexelCopyBufferInfo { buffer: &staging, layout },
+        size,
+    );
+    gpu.queue().submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |r| r.unwrap());
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let view = staging.get_mapped_range(..).unwrap();
+    let l = field.lattice();
+    let mut worst = 0.0f64;
+    for n in 0..dims.iter().product::<u32>() {
+        let at = [n % dims[0], n / dims[0] % dims[1], n / dims[0] / dims[1]];
+        let byte = ((at[2] * dims[1] + at[1]) * row + 4 * at[0]) as usize;
+        let v = f64::from(f32::from_le_bytes(view[byte..byte + 4].try_into().unwrap()));
+        let p = l.origin + DVec3::from_array(at.map(f64::from)) * l.voxel;
+        worst = worst.max((field.sample(p).distance / l.voxel - v).abs());
+    }
+    assert!(worst < 2e-5, "the volume is off by {worst} voxels");
+}
+
+/// Asks to stop at its n-th stage.
+struct StopAt(usize, AtomicUsize);
+
+impl Progress for StopAt {
+    fn stage(&self, _name: &'static str, _steps: u64) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+    fn advance(&self, _steps: u64) {}
+    fn cancelled(&self) -> bool {
+        self.1.load(Ordering::Relaxed) >= self.0
+    }
+}
+
+/// Bad input gets the CPU's errors; a build can be stopped at every stage, and the next one is whole.
+#[test]
+fn errors_are_those_of_the_cpu() {
+    let Some(gpu) = open() else { return };
+    let builder = FieldBuilder::new(&gpu).unwrap();
+    let mesh = mesh(samples::nut(6));
+    let source = GpuMeshSource::new(&gpu, &mesh).unwrap();
+    let voxel = mesh.aabb().extent().max_element() / 20.0;
+    let good = FieldParams::default();
+    let with = |f: &dyn Fn(&mut FieldParams)| {
+        let mut p = good.clone();
+        f(&mut p);
+        p
+    };
+    let bad = [
+        (0.0, good.clone()),
+        (-1.0, good.clone()),
+        (f64::NAN, good.clone()),
+        (f64::INFINITY, good.clone()),
+        (voxel * 1e-6, good.clone()),
+        (voxel, with(&|p| p.band = 0.1)),
+        (voxel, with(&|p| p.padding = f64::NAN)),
+        (voxel, with(&|p| p.max_memory = Some(1000))),
+    ];
+    for (voxel, params) in bad {
+        let here = Field::build(&mesh, voxel, &params).unwrap_err();
+        let there = builder.build(&source, voxel, &params, &Silent).unwrap_err();
+        // NaN in an error is not equal to itself.
+        assert_eq!(there.to_string(), BuildError::Field(here).to_string());
+    }
+    let kept = builder.build(&source, voxel, &with(&|p| p.keep_triangles = true), &Silent);
+    assert!(matches!(kept, Err(BuildError::Gpu(GpuError::BadParameter { name: "keep_triangles", .. }))));
+    let stages = StopAt(usize::MAX, AtomicUsize::new(0));
+    let whole = builder.build(&source, voxel, &good, &stages).unwrap();
+    let count = stages.1.load(Ordering::Relaxed);
+    assert!(count >= 4, "{count} stages");
+    for n in 1..=count {
+        let stopped = builder.build(&source, voxel, &good, &StopAt(n, AtomicUsize::new(0)));
+        assert_eq!(stopped.err(), Some(BuildError::Field(FieldError::Cancelled)), "stage {n}");
+    }
+    let again = builder.build(&source, voxel, &good, &Silent).unwrap();
+    assert_eq!(whole.read(&gpu).unwrap().nodes().unwrap(), again.read(&gpu).unwrap().nodes().unwrap());
+    // 16-bit values, as the parameters of the build say.
+    let coded = with(&|p| p.encoding = Encoding::Scaled { precision: None });
+    let coded = builder.build(&source, voxel, &coded, &Silent).unwrap().read(&gpu).unwrap();
+    assert_eq!(coded.encoding(), Encoding::Scaled { precision: None });
+    assert!(coded.report().excess_bricks > again.report.excess_bricks);
+}
+
+/// Nodes that do not fit together make no field.
+#[test]
+fn nodes_are_checked() {
+    let mesh = mesh(samples::nut(6));
+    let voxel = mesh.aabb().extent().max_element() / 20.0;
+    let params = FieldParams::default();
+    let field = Field::build(&mesh, voxel, &params).unwrap();
+    let known = palpate::field::parts::NodesReport {
+        sign_method: SignMethod::Pseudonormal,
+        sign_confidence: 1.0,
+        sign_repaired: 0,
+        holes: Vec::new(),
+        surface: mesh.aabb(),
+        rounding: 1e-4,
+    };
+    let (directory, values) = field.nodes().unwrap();
+    let values: Vec<f32> = values.iter().map(|v| v / voxel as f32).collect();
+    let make = |d: Vec<i32>, v: Vec<f32>| Field::from_nodes(field.lattice(), d, v, &params, &known);
+    let same = make(directory.to_vec(), values.clone()).unwrap();
+    assert!((same.report().lipschitz - field.report().lipschitz).abs() < 1e-4);
+    let mut short = directory.to_vec();
+    short.pop();
+    let mut swapped = directory.to_vec();
+    let first = swapped.iter().position(|d| *d >= 0).unwrap();
+    swapped[first] += 729;
+    let mut broken = values.clone();
+    broken[5] = f32::NAN;
+    for (d, v) in [
+        (short, values.clone()),
+        (swapped, values.clone()),
+        (directory.to_vec(), values[1..].to_vec()),
+        (directory.to_vec(), broken),
+    ] {
+        assert!(matches!(make(d, v), Err(FieldError::BadNodes { .. })));
+    }
+}
+
+/// Scans, in the folder that PALPATE_MODELS names.
+#[test]
+fn scans_are_as_on_the_cpu() {
+    let Some(gpu) = open() else { return };
+    let Ok(folder) = std::env::var("PALPATE_MODELS") else {
+        println!("skipped: PALPATE_MODELS names no folder");
+        return;
+    };
+    let builder = FieldBuilder::new(&gpu).unwrap();
+    for name in ["bunny.obj", "cow.obj"] {
+        let path = std::path::Path::new(&folder).join(name);
+        if !path.exists() {
+            println!("skipped: no {name}");
+            continue;
+        }
+        let mesh = Mesh::load(path, 1.0).unwrap();
+        let voxel = mesh.aabb().extent().max_element() / 32.0;
+        let params = FieldParams { band: 1.5, ..Default::default() };
+        let source = GpuMeshSource::new(&gpu, &mesh).unwrap();
+        let field = builder.build(&source, voxel, &params, &Silent).unwrap().read(&gpu).unwrap();
+        let (cpu, exact) = on_cpu(&mesh, voxel, &params);
+        let seen = compare(name, &field, &cpu, &exact, 1.5 + 1.38);
+        assert_eq!(field.report().sign_method, cpu.report().sign_method);
+        println!("{name}: off by {:.1e} in the band, {:.1e} outside", seen.worst, seen.worst_far);
+    }
+}

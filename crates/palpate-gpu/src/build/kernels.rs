@@ -16,22 +16,22 @@ const WINDING: &str = include_str!("../shaders/build_winding.wgsl");
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Numbers {
     pub(super) cells: [u32; 3],
-    triangles: u32,
-    offset: [f32; 3],
-    scale: f32,
-    scale_rest: f32,
-    half_width: f32,
-    slack: f32,
-    spare: f32,
-    counts: [u32; LEVELS],
-    starts: [u32; LEVELS],
-    vertices: u32,
+    pub(super) triangles: u32,
+    pub(super) offset: [f32; 3],
+    pub(super) scale: f32,
+    pub(super) scale_rest: f32,
+    pub(super) half_width: f32,
+    pub(super) slack: f32,
+    pub(super) spare: f32,
+    pub(super) counts: [u32; LEVELS],
+    pub(super) starts: [u32; LEVELS],
+    pub(super) vertices: u32,
     pub(super) mode: u32,
     pub(super) candidates: u32,
     pub(super) first: u32,
     pub(super) length: u32,
     pub(super) windows: u32,
-    spares: [u32; 2],
+    pub(super) spares: [u32; 2],
 }
 
 /// How much farther than the CPU's band nodes give their cell a brick [voxels]: above all rounding, so that no cell is missed.
