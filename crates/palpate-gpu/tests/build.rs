@@ -185,8 +185,9 @@ fn nodes_are_those_of_the_cpu() {
             field.report().sign_method,
         );
         assert!(seen.band > 3000, "{name}: only {} nodes in the band", seen.band);
-        let unsigned = cpu.report().sign_method == SignMethod::Unsigned;
-        assert!(unsigned || seen.inside > 20, "{name}: {} nodes inside", seen.inside);
+        // A needle is thinner than a voxel.
+        let nothing = cpu.report().sign_method == SignMethod::Unsigned || name == "needle";
+        assert!(nothing || seen.inside > 20, "{name}: {} nodes inside", seen.inside);
         // The report on the device is that of the field read back.
         assert_eq!(built.bricks, field.report().bricks);
         let (a, b) = (built.report.lipschitz, field.report().lipschitz);
@@ -224,10 +225,8 @@ fn sides_are_told_as_the_cpu_tells_them() {
         ("gear by winding", samples::gear(12, 0.003, 0.01, 2), SignChoice::Winding, true),
         ("open cube left open", samples::cube_missing_face(0.05), SignChoice::Auto, false),
         ("crossing cubes", samples::two_overlapping_cubes(0.05), SignChoice::Auto, true),
-        ("crossing cubes, repaired", samples::two_overlapping_cubes(0.05), SignChoice::Pseudonormal, true),
         ("unsigned", samples::nut(8), SignChoice::Unsigned, true),
     ];
-    let mut repaired = 0;
     for (name, raw, sign, cap_holes) in cases {
         let mesh = mesh(raw);
         let voxel = mesh.aabb().extent().max_element() / 29.9;
@@ -238,11 +237,31 @@ fn sides_are_told_as_the_cpu_tells_them() {
         let (a, b) = (field.report(), cpu.report());
         assert_eq!(a.sign_method, b.sign_method, "{name}");
         assert!((a.sign_confidence - b.sign_confidence).abs() < 0.2, "{name}: {a:?} {b:?}");
-        assert_eq!(a.sign_repaired > 0, b.sign_repaired > 0, "{name}: {a:?} {b:?}");
-        repaired += a.sign_repaired;
         compare(name, &field, &cpu, &exact, 4.38);
     }
-    assert!(repaired > 0, "no case had sides to repair");
+}
+
+/// Where the pseudonormal is asked for but contradicts itself, the winding number decides: at least as many nodes are then on its
+/// side as on the CPU, which leaves background nodes alone that only a brick contradicts.
+#[test]
+fn contradictions_are_repaired() {
+    let Some(gpu) = open() else { return };
+    let builder = FieldBuilder::new(&gpu).unwrap();
+    let mesh = mesh(samples::two_overlapping_cubes(0.05));
+    let voxel = mesh.aabb().extent().max_element() / 29.9;
+    let with = |sign| FieldParams { sign, ..Default::default() };
+    let (truth, _) = on_cpu(&mesh, voxel, &with(SignChoice::Winding));
+    let (cpu, _) = on_cpu(&mesh, voxel, &with(SignChoice::Pseudonormal));
+    let source = GpuMeshSource::new(&gpu, &mesh).unwrap();
+    let built = builder.build(&source, voxel, &with(SignChoice::Pseudonormal), &Silent).unwrap();
+    let field = built.read(&gpu).unwrap();
+    assert!(field.report().sign_repaired > 0 && cpu.report().sign_repaired > 0);
+    let wrong = |f: &Field| {
+        let pairs = f.nodes().unwrap().1.iter().zip(truth.nodes().unwrap().1);
+        pairs.filter(|(a, b)| (**a < 0.0) != (**b < 0.0) && f64::from(b.abs()) > 1e-3 * voxel).count()
+    };
+    println!("repaired: {} other sides than the winding number's, on the CPU {}", wrong(&field), wrong(&cpu));
+    assert!(wrong(&field) <= wrong(&cpu));
 }
 
 /// The volume holds what samples of the field give at its nodes; two builds give the same bits, with stages apart or together.

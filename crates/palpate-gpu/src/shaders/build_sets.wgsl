@@ -136,9 +136,9 @@ fn choose(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec3
     if (i >= total()) {
         return;
     }
-    let set = atomicLoad(&parents[i]);
-    if (bitcast<u32>(abs(value(i))) == atomicLoad(&work[set])) {
-        atomicMin(&heads[set], i);
+    let one = atomicLoad(&parents[i]);
+    if (bitcast<u32>(abs(value(i))) == atomicLoad(&work[one])) {
+        atomicMin(&heads[one], i);
     }
 }
 

@@ -20,13 +20,13 @@ fn decide(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec3
     if (i >= atomicLoad(&status[7])) {
         return;
     }
-    let set = sets[i];
-    let head = heads[set];
+    let one = sets[i];
+    let head = heads[one];
     let dims = build.cells + 1u;
     var p = 8.0 * vec3<f32>(place(head, dims));
     if (head >= build.length) {
         let n = head - build.length;
         p = vec3<f32>(8u * place(list[n / 512u], dims) + place(n % 512u, vec3<u32>(8u)));
     }
-    heads[set] = u32(winding(p) > 0.5);
+    heads[one] = u32(winding(p) > 0.5);
 }
