@@ -1,6 +1,6 @@
 //! The kernels of a build, compiled once, and the numbers they share.
 
-use super::source::{GpuMeshSource, LEVELS};
+use super::source::GpuMeshSource;
 use crate::device::Gpu;
 use crate::kernel::Slot::{Paint, Read, Uniform, Write};
 use crate::kernel::{Kernel, Slot, buffer, module};
@@ -23,8 +23,8 @@ pub(super) struct Numbers {
     pub(super) half_width: f32,
     pub(super) slack: f32,
     pub(super) spare: f32,
-    pub(super) counts: [u32; LEVELS],
-    pub(super) starts: [u32; LEVELS],
+    pub(super) counts: [u32; 8],
+    pub(super) starts: [u32; 8],
     pub(super) vertices: u32,
     pub(super) mode: u32,
     pub(super) candidates: u32,
@@ -128,7 +128,7 @@ impl Kernels {
                 "background",
                 &[COMMON, NEAREST, include_str!("../shaders/build_background.wgsl")],
                 "measure",
-                &[&SEARCH[..], &[Write, Write]].concat(),
+                &[&SEARCH[..], &[Write, Write, Write]].concat(),
             ),
             scan: pair(make(
                 "sums",
@@ -141,7 +141,7 @@ impl Kernels {
                 "bricks",
                 &[COMMON, NEAREST, include_str!("../shaders/build_bricks.wgsl")],
                 "measure",
-                &[&SEARCH[..], &[Read, Write, Write]].concat(),
+                &[&SEARCH[..], &[Read, Write, Write, Read]].concat(),
             ),
             refine: one("cells", &[COMMON, cells], "refine", &cell_slots),
             directory: one(

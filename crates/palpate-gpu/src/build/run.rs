@@ -51,6 +51,7 @@ pub(super) struct Scratch {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Use {
     Background,
+    Nearest,
     Marks,
     Ranks,
     Sums,
@@ -179,6 +180,7 @@ pub(super) struct Step<'a> {
     pub(super) background: Buffer,
     pub(super) slots: Buffer,
     pub(super) list: Buffer,
+    nearest: Buffer,
     pub(super) own: Buffer,
     pub(super) flags: Buffer,
     pub(super) states: Buffer,
@@ -216,6 +218,7 @@ pub(super) fn build(
     let cells: u64 = lattice.cells.iter().map(|c| u64::from(*c)).product();
     let mut of = |which, bytes| scratch.get(gpu, which, bytes);
     let background = of(Use::Background, 4 * corners)?;
+    let nearest = of(Use::Nearest, 4 * corners)?;
     let (marks, ranks) = (of(Use::Marks, 4 * corners)?, of(Use::Ranks, 4 * corners)?);
     let sums = of(Use::Sums, 4 * (corners.div_ceil(1024) + 1))?;
     let (slots, list) = (of(Use::Slots, 4 * corners)?, of(Use::List, 4 * corners)?);
@@ -226,7 +229,7 @@ pub(super) fn build(
     commands.clear(&status, 0, STATUS);
     let plain = numbers.uniform(gpu);
     let s = source;
-    let most = s.triangles().max((s.starts[3] + s.counts[3]) as usize) as u64;
+    let most = s.triangles().max((s.starts[5] + s.counts[5]) as usize) as u64;
     commands.over(
         &kernels.scale,
         &[&plain, &s.points, &s.vertices, &s.normals, &s.boxes, &s.scaled, &s.scaled_boxes],
@@ -245,7 +248,16 @@ pub(super) fn build(
         let part = Numbers { first, ..numbers }.uniform(gpu);
         commands.pass(
             &kernels.background,
-            &[&part, &s.scaled, &s.scaled_boxes, &s.vertices, &s.pseudonormals, &background, &marks],
+            &[
+                &part,
+                &s.scaled,
+                &s.scaled_boxes,
+                &s.vertices,
+                &s.pseudonormals,
+                &background,
+                &marks,
+                &nearest,
+            ],
             [groups[0], groups[1], layers.min(groups[2] - first)],
         );
         progress.advance(1);
@@ -269,6 +281,7 @@ pub(super) fn build(
         directory: kept(gpu, "directory", 4 * cells)?,
         values: kept(gpu, "values", 4 * (corners + count * NODES))?,
         background,
+        nearest,
         slots,
         list,
         status,
@@ -319,7 +332,7 @@ impl Step<'_> {
             }
             let part = Numbers { first, ..self.numbers }.uniform(commands.gpu);
             let search = [&part, &s.scaled, &s.scaled_boxes, &s.vertices, &s.pseudonormals];
-            let bound = [&search[..], &[&self.list, &self.own, &self.flags]].concat();
+            let bound = [&search[..], &[&self.list, &self.own, &self.flags, &self.nearest]].concat();
             commands.pass(&self.kernels.bricks, &bound, [CELLS_AT_ONCE.min(count - first), 1, 1]);
             progress.advance(1);
         }

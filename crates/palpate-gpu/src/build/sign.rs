@@ -161,7 +161,7 @@ impl Step<'_> {
         commands.clear(&self.status, 28, 4);
         commands.over(collect, &[&[&plain], &wound[..]].concat(), total, 256);
         let sets = u64::from(commands.status(&self.status, answer)?.sets);
-        let at_once = (PAIRS_AT_ONCE / u64::from(s.counts[1])).max(4096) & !63;
+        let at_once = (PAIRS_AT_ONCE / s.triangles().div_ceil(64) as u64).max(4096) & !63;
         for first in (0..sets).step_by(at_once as usize) {
             let part = Numbers { first: first as u32, ..self.numbers }.uniform(gpu);
             let all = [&[&part], &wound[..]].concat();

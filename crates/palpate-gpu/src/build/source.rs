@@ -1,7 +1,7 @@
 //! The triangles a field is built of, resident on the device, with the tree that finds the closest of them.
 //!
 //! Everything that does not depend on the voxel is made here, once, on the CPU: caps over holes, the order along a space-filling
-//! curve, boxes around runs of 4, 64, 1024 and 16384 triangles, pseudonormals, dipoles of runs of 64. A build only scales them.
+//! curve, boxes around runs of 2, 16, 128, … 65536 triangles, pseudonormals, dipoles of runs of 64. A build only scales them.
 
 use super::BuildError;
 use crate::device::{Gpu, GpuError};
@@ -13,11 +13,13 @@ use std::sync::Mutex;
 use wgpu::BufferUsages;
 
 /// Triangles of a box on the lowest level.
-const LEAF: usize = 4;
+const LEAF: usize = 2;
 /// Boxes of a box on the level above.
-const WIDTH: usize = 16;
+const WIDTH: usize = 8;
 /// Levels of boxes; above the last they are passed one by one.
-pub(super) const LEVELS: usize = 4;
+const LEVELS: usize = 6;
+/// Triangles of a dipole.
+const GROUP: usize = 64;
 
 /// A mesh on the device, from which fields of any voxel size are built. Lengths are kept in units of the mesh's box, in f32 relative
 /// to its middle: in a grid of n voxels a vertex is within about n·1.2e-7 voxels of its place.
@@ -25,9 +27,9 @@ pub(super) const LEVELS: usize = 4;
 pub struct GpuMeshSource {
     pub(super) parts: Parts,
     pub(super) capped: bool,
-    /// Boxes on each level, and where each level begins.
-    pub(super) counts: [u32; LEVELS],
-    pub(super) starts: [u32; LEVELS],
+    /// Boxes on each level, and where each level begins; six are used.
+    pub(super) counts: [u32; 8],
+    pub(super) starts: [u32; 8],
     pub(super) points: wgpu::Buffer,
     pub(super) vertices: wgpu::Buffer,
     pub(super) normals: wgpu::Buffer,
@@ -44,7 +46,7 @@ pub struct GpuMeshSource {
 impl GpuMeshSource {
     /// Puts a mesh on the device, its holes capped as [`palpate::field::FieldParams::cap_holes`] says by default.
     ///
-    /// On the CPU, about as long as the first steps of a build there (40 ms for 70,000 triangles), about 150 bytes a triangle.
+    /// On the CPU, about as long as the first steps of a build there (40 ms for 70,000 triangles), about 220 bytes a triangle.
     pub fn new(gpu: &Gpu, mesh: &Mesh) -> Result<Self, BuildError> {
         Self::with_caps(gpu, mesh, true)
     }
@@ -106,7 +108,7 @@ impl GpuMeshSource {
 }
 
 /// Middle and half size of every box, level by level, each with a fourth number that is not used.
-fn boxes(parts: &Parts) -> (Vec<[f32; 4]>, [u32; LEVELS], [u32; LEVELS]) {
+fn boxes(parts: &Parts) -> (Vec<[f32; 4]>, [u32; 8], [u32; 8]) {
     let positions = parts.positions();
     let mut level: Vec<[DVec3; 2]> = parts
         .triangles()
@@ -114,7 +116,7 @@ fn boxes(parts: &Parts) -> (Vec<[f32; 4]>, [u32; LEVELS], [u32; LEVELS]) {
         .map(|part| bound(part.iter().flatten().map(|v| [positions[*v as usize]; 2])))
         .collect();
     let mut out = Vec::new();
-    let (mut counts, mut starts) = ([0; LEVELS], [0; LEVELS]);
+    let (mut counts, mut starts) = ([0; 8], [0; 8]);
     for l in 0..LEVELS {
         if l > 0 {
             level = level.chunks(WIDTH).map(|part| bound(part.iter().copied())).collect();
@@ -141,8 +143,8 @@ fn bound(parts: impl Iterator<Item = [DVec3; 2]>) -> [DVec3; 2] {
 fn dipoles(parts: &Parts) -> Vec<[f32; 4]> {
     let count = parts.triangles().len();
     let mut out = Vec::new();
-    for first in (0..count).step_by(LEAF * WIDTH) {
-        let group = first..(first + LEAF * WIDTH).min(count);
+    for first in (0..count).step_by(GROUP) {
+        let group = first..(first + GROUP).min(count);
         let corners = |t: usize| parts.triangles()[t].map(|v| parts.positions()[v as usize]);
         let area = |[a, b, c]: [DVec3; 3]| 0.5 * (b - a).cross(c - a);
         let solid = group.filter(|t| !parts.is_sheet(*t)).map(corners);

@@ -2,6 +2,8 @@
 // the grid have a cell beyond it, of which only the face in the grid counts.
 @group(0) @binding(5) var<storage, read_write> background: array<f32>;
 @group(0) @binding(6) var<storage, read_write> marks: array<u32>;
+// The closest triangle of each node: where searches around it begin.
+@group(0) @binding(7) var<storage, read_write> nearest: array<u32>;
 
 // Whether triangle `t` may be within the band of a box: by boxes, by its plane and by the ball around the box, each of which
 // can only say no.
@@ -25,21 +27,29 @@ fn reaches(t: u32, m: vec3<f32>, half: vec3<f32>) -> bool {
 
 fn is_near(m: vec3<f32>, half: vec3<f32>) -> bool {
     let limit = build.half_width * build.half_width;
-    for (var d = 0u; d < build.counts.w; d++) {
-        if (gap(build.starts.w + d, m, half) > limit) { continue; }
-        let end_c = min(16u * d + 16u, build.counts.z);
-        for (var c = 16u * d; c < end_c; c++) {
-            if (gap(build.starts.z + c, m, half) > limit) { continue; }
-            let end_b = min(16u * c + 16u, build.counts.y);
-            for (var b = 16u * c; b < end_b; b++) {
-                if (gap(build.starts.y + b, m, half) > limit) { continue; }
-                let end_a = min(16u * b + 16u, build.counts.x);
-                for (var a = 16u * b; a < end_a; a++) {
-                    if (gap(a, m, half) > limit) { continue; }
-                    let end = min(4u * a + 4u, build.triangles);
-                    for (var t = 4u * a; t < end; t++) {
-                        if (reaches(t, m, half)) {
-                            return true;
+    for (var f = 0u; f < build.counts_high.y; f++) {
+        if (gap(build.starts_high.y + f, m, half) > limit) { continue; }
+        let end_e = min(8u * f + 8u, build.counts_high.x);
+        for (var e = 8u * f; e < end_e; e++) {
+            if (gap(build.starts_high.x + e, m, half) > limit) { continue; }
+            let end_d = min(8u * e + 8u, build.counts.w);
+            for (var d = 8u * e; d < end_d; d++) {
+                if (gap(build.starts.w + d, m, half) > limit) { continue; }
+                let end_c = min(8u * d + 8u, build.counts.z);
+                for (var c = 8u * d; c < end_c; c++) {
+                    if (gap(build.starts.z + c, m, half) > limit) { continue; }
+                    let end_b = min(8u * c + 8u, build.counts.y);
+                    for (var b = 8u * c; b < end_b; b++) {
+                        if (gap(build.starts.y + b, m, half) > limit) { continue; }
+                        let end_a = min(8u * b + 8u, build.counts.x);
+                        for (var a = 8u * b; a < end_a; a++) {
+                            if (gap(a, m, half) > limit) { continue; }
+                            let end = min(2u * a + 2u, build.triangles);
+                            for (var t = 2u * a; t < end; t++) {
+                                if (reaches(t, m, half)) {
+                                    return true;
+                                }
+                            }
                         }
                     }
                 }
@@ -61,6 +71,7 @@ fn measure(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id
     var found = offer_leaf(Nearest(3e38, NONE), leaf_near(p), p);
     found = search(p, found);
     background[i] = signed(found, p);
+    nearest[i] = found.triangle;
     // The closed cube of the cell, without what is beyond the grid.
     let half = select(vec3<f32>(4.0), vec3<f32>(0.0), at == build.cells);
     marks[i] = u32(is_near(p + half, half));

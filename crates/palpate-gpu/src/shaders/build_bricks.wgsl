@@ -2,6 +2,7 @@
 @group(0) @binding(5) var<storage, read> list: array<u32>;
 @group(0) @binding(6) var<storage, read_write> own: array<f32>;
 @group(0) @binding(7) var<storage, read_write> flags: array<u32>;
+@group(0) @binding(8) var<storage, read> nearest: array<u32>;
 
 var<workgroup> seen: atomic<u32>;
 
@@ -26,21 +27,16 @@ fn measure(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let wave = local >> 5u;
     let corner = 4u * vec3<u32>(wave & 1u, (wave >> 1u) & 1u, wave >> 2u);
     let start = corner + vec3<u32>(local & 3u, (local >> 2u) & 3u, (local >> 4u) & 1u);
-    let leaf = leaf_near(vec3<f32>(8u * cell + corner) + 1.5);
-    var found = Nearest(3e38, NONE);
+    // A search begins with the triangle of the last node of the thread, or of the cell's corner that the block is at.
+    var guess = nearest[index(min(cell + corner / 4u, build.cells), build.cells + 1u)];
     for (var k = 0u; k < 2u; k++) {
         let at = start + vec3<u32>(0u, 0u, 2u * k);
         let node = 8u * cell + at;
         var d = ABSENT;
         if (all(node <= 8u * build.cells)) {
             let p = vec3<f32>(node);
-            if (found.triangle == NONE) {
-                found = offer_leaf(found, leaf, p);
-            } else {
-                // The last node's is near this one too.
-                found.squared = to_triangle(found.triangle, p);
-            }
-            found = search(p, found);
+            let found = search(p, Nearest(to_triangle(guess, p), guess));
+            guess = found.triangle;
             d = signed(found, p);
             if (abs(d) <= build.half_width) {
                 atomicOr(&seen, sharing(at == vec3<u32>(0u)));

@@ -36,7 +36,7 @@ fn check(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
         }
         let p = 8.0 * vec3<f32>(place(at, dims));
         var sum = 0.0;
-        for (var g = local; g < build.counts.y; g += 256u) {
+        for (var g = local; g < groups(); g += 256u) {
             sum += group_angle(g, p);
         }
         sums[local] = sum;

@@ -8,8 +8,10 @@ struct Build {
     half_width: f32,        // nodes this near are exact, and give their cells a brick
     slack: f32,             // what boxes are widened by, above all rounding
     spare: f32,
-    counts: vec4<u32>,      // boxes of 4, 64, 1024 and 16384 triangles
+    counts: vec4<u32>,      // boxes of 2, 16, 128 and 1024 triangles
+    counts_high: vec4<u32>, // boxes of 8192 and 65536
     starts: vec4<u32>,      // where each kind begins
+    starts_high: vec4<u32>,
     vertices: u32,
     mode: u32,              // 1: no signs
     candidates: u32,        // cells whose nodes are measured

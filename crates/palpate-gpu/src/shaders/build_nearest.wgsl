@@ -1,4 +1,4 @@
-// The closest triangle of a point, exactly: down four levels of boxes, of 4, 64, 1024 and 16384 triangles along the curve.
+// The closest triangle of a point, exactly: down six levels of boxes, of 2, 16, 128, … 65536 triangles along the curve.
 //
 // Loops are nested and have no stack, so that the threads of a wave, whose points are neighbours, stay together: a box that none
 // of them needs is passed by all, and what one reads is read by all at once.
@@ -54,12 +54,12 @@ fn offer(found: Nearest, t: u32, p: vec3<f32>) -> Nearest {
     return found;
 }
 
-// The child whose middle is nearest to `p`, of those from `first` up to `end` of a level.
-fn nearest_child(level: u32, first: u32, end: u32, p: vec3<f32>) -> u32 {
-    var best = first;
+// The child whose middle is nearest to `p`: of those of box `up`, of a level that begins at `start` and has `count`.
+fn nearest_child(start: u32, count: u32, up: u32, p: vec3<f32>) -> u32 {
+    var best = 8u * up;
     var least = 3e38;
-    for (var i = first; i < end; i++) {
-        let away = boxes[2u * (build.starts[level] + i)].xyz - p;
+    for (var i = 8u * up; i < min(8u * up + 8u, count); i++) {
+        let away = boxes[2u * (start + i)].xyz - p;
         let d = dot(away, away);
         if (d < least) {
             least = d;
@@ -69,18 +69,28 @@ fn nearest_child(level: u32, first: u32, end: u32, p: vec3<f32>) -> u32 {
     return best;
 }
 
-// Some four triangles near `p`: where a search begins, so that it passes by most.
+// Some triangles near `p`: where a search begins, so that it passes by most.
 fn leaf_near(p: vec3<f32>) -> u32 {
-    var at = nearest_child(3u, 0u, build.counts.w, p);
-    at = nearest_child(2u, 16u * at, min(16u * at + 16u, build.counts.z), p);
-    at = nearest_child(1u, 16u * at, min(16u * at + 16u, build.counts.y), p);
-    return nearest_child(0u, 16u * at, min(16u * at + 16u, build.counts.x), p);
+    var at = 0u;
+    var least = 3e38;
+    for (var i = 0u; i < build.counts_high.y; i++) {
+        let away = boxes[2u * (build.starts_high.y + i)].xyz - p;
+        if (dot(away, away) < least) {
+            least = dot(away, away);
+            at = i;
+        }
+    }
+    at = nearest_child(build.starts_high.x, build.counts_high.x, at, p);
+    at = nearest_child(build.starts.w, build.counts.w, at, p);
+    at = nearest_child(build.starts.z, build.counts.z, at, p);
+    at = nearest_child(build.starts.y, build.counts.y, at, p);
+    return nearest_child(0u, build.counts.x, at, p);
 }
 
 fn offer_leaf(found: Nearest, leaf: u32, p: vec3<f32>) -> Nearest {
     var out = found;
-    let end = min(4u * leaf + 4u, build.triangles);
-    for (var t = 4u * leaf; t < end; t++) {
+    let end = min(2u * leaf + 2u, build.triangles);
+    for (var t = 2u * leaf; t < end; t++) {
         out = offer(out, t, p);
     }
     return out;
@@ -90,18 +100,26 @@ fn offer_leaf(found: Nearest, leaf: u32, p: vec3<f32>) -> Nearest {
 fn search(p: vec3<f32>, found: Nearest) -> Nearest {
     let none = vec3<f32>(0.0);
     var best = found;
-    for (var d = 0u; d < build.counts.w; d++) {
-        if (gap(build.starts.w + d, p, none) > best.squared) { continue; }
-        let end_c = min(16u * d + 16u, build.counts.z);
-        for (var c = 16u * d; c < end_c; c++) {
-            if (gap(build.starts.z + c, p, none) > best.squared) { continue; }
-            let end_b = min(16u * c + 16u, build.counts.y);
-            for (var b = 16u * c; b < end_b; b++) {
-                if (gap(build.starts.y + b, p, none) > best.squared) { continue; }
-                let end_a = min(16u * b + 16u, build.counts.x);
-                for (var a = 16u * b; a < end_a; a++) {
-                    if (gap(a, p, none) > best.squared) { continue; }
-                    best = offer_leaf(best, a, p);
+    for (var f = 0u; f < build.counts_high.y; f++) {
+        if (gap(build.starts_high.y + f, p, none) > best.squared) { continue; }
+        let end_e = min(8u * f + 8u, build.counts_high.x);
+        for (var e = 8u * f; e < end_e; e++) {
+            if (gap(build.starts_high.x + e, p, none) > best.squared) { continue; }
+            let end_d = min(8u * e + 8u, build.counts.w);
+            for (var d = 8u * e; d < end_d; d++) {
+                if (gap(build.starts.w + d, p, none) > best.squared) { continue; }
+                let end_c = min(8u * d + 8u, build.counts.z);
+                for (var c = 8u * d; c < end_c; c++) {
+                    if (gap(build.starts.z + c, p, none) > best.squared) { continue; }
+                    let end_b = min(8u * c + 8u, build.counts.y);
+                    for (var b = 8u * c; b < end_b; b++) {
+                        if (gap(build.starts.y + b, p, none) > best.squared) { continue; }
+                        let end_a = min(8u * b + 8u, build.counts.x);
+                        for (var a = 8u * b; a < end_a; a++) {
+                            if (gap(a, p, none) > best.squared) { continue; }
+                            best = offer_leaf(best, a, p);
+                        }
+                    }
                 }
             }
         }

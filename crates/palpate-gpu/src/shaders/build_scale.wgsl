@@ -27,7 +27,7 @@ fn scale(
             triangles[3u * i + c] = vec4<f32>(p, normals[3u * i + c]);
         }
     }
-    if (i < build.starts.w + build.counts.w) {
+    if (i < build.starts_high.y + build.counts_high.y) {
         let half = units[2u * i + 1u].xyz * (build.scale * 1.000001) + vec3<f32>(build.slack);
         boxes[2u * i] = vec4<f32>(scaled(units[2u * i].xyz), 0.0);
         boxes[2u * i + 1u] = vec4<f32>(half, 0.0);

@@ -45,10 +45,14 @@ fn group_angle(g: u32, p: vec3<f32>) -> f32 {
     return sum;
 }
 
+fn groups() -> u32 {
+    return (build.triangles + 63u) / 64u;
+}
+
 // 1 inside, 0 outside of a closed surface; in a fixed order.
 fn winding(p: vec3<f32>) -> f32 {
     var sum = 0.0;
-    for (var g = 0u; g < build.counts.y; g++) {
+    for (var g = 0u; g < groups(); g++) {
         sum += group_angle(g, p);
     }
     return sum / WHOLE;
