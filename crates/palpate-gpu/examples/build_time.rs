@@ -107,7 +107,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let time = began.elapsed().as_secs_f64() * 1e3;
         let field = built.read(&gpu)?;
         let Some(((_, a), (_, b))) = field.nodes().zip(cpu.nodes()) else { return Ok(()) };
-        println!("CPU: {time:.0} ms, {} bricks, {}", cpu.report().bricks, cpu.report().sign_method.name());
+        let r = cpu.report();
+        println!(
+            "CPU: {time:.0} ms, {} bricks, {}, repaired {}, slope {:.4}",
+            r.bricks,
+            r.sign_method.name(),
+            r.sign_repaired,
+            r.lipschitz
+        );
         if a.len() == b.len() {
             let off = |size: bool| {
                 let each = a.iter().zip(b).map(|(a, b)| if size { a.abs() - b.abs() } else { a - b });

@@ -37,7 +37,9 @@ pub(super) struct Status {
     pub(super) agreeing: u32,
     pub(super) decided: u32,
     pub(super) sets: u32,
-    spare: [u32; 8],
+    /// Cells among the faults.
+    pub(super) cells: u32,
+    spare: [u32; 7],
 }
 
 /// Memory that builds use one after the other; it grows and stays.

@@ -57,7 +57,7 @@ pub(super) fn decide(
             method = SignMethod::Winding;
             step.by_sets(commands, scratch, answer)?;
         } else if found.faults > 0 {
-            repaired = step.repair(commands, answer, found.faults)?;
+            repaired = step.repair(commands, answer, found)?;
         }
         if method == SignMethod::Winding || found.faults > 0 {
             step.assemble(commands)?;
@@ -109,13 +109,18 @@ impl Step<'_> {
     }
 
     /// Lets the winding number decide nodes that contradict each other, until none do. Returns how many cells were decided anew.
-    fn repair(&self, commands: &mut Commands<'_>, answer: &Answer, faults: u32) -> Result<usize, BuildError> {
+    fn repair(
+        &self,
+        commands: &mut Commands<'_>,
+        answer: &Answer,
+        found: Status,
+    ) -> Result<usize, BuildError> {
         commands.stage("repair", 0)?;
         let s = self.source;
         let bound =
             [&s.scaled, &s.vertices, &s.dipoles, &self.list, &self.background, &self.own, &self.states];
         let [background, bricks, settle] = &self.kernels.resign;
-        let mut total = faults;
+        let mut total = found;
         for _ in 0..ROUNDS {
             let plain = self.numbers.uniform(commands.gpu);
             let all = [&[&plain], &bound[..]].concat();
@@ -128,13 +133,13 @@ impl Step<'_> {
             let count = u64::from(self.numbers.length + self.numbers.candidates);
             commands.over(settle, &all, count, 256);
             self.faults(commands)?;
-            let found = commands.status(&self.status, answer)?.faults;
-            if found == total {
+            let found = commands.status(&self.status, answer)?;
+            if found.faults == total.faults {
                 break;
             }
             total = found;
         }
-        Ok(total as usize)
+        Ok(total.cells as usize)
     }
 
     /// Gives every node the side of the winding number at the farthest node of its set.

@@ -5,6 +5,62 @@
 // The closest triangle of each node: where searches around it begin.
 @group(0) @binding(7) var<storage, read_write> nearest: array<u32>;
 
+fn start_of(level: u32) -> u32 {
+    if (level < 4u) {
+        return build.starts[level];
+    }
+    return build.starts_high[level - 4u];
+}
+
+fn count_of(level: u32) -> u32 {
+    if (level < 4u) {
+        return build.counts[level];
+    }
+    return build.counts_high[level - 4u];
+}
+
+// As `search`, for threads whose points are far apart: each goes its own way through the boxes until it has triangles to measure, and
+// then all that have measure at once. Nested loops would do one thread's triangles after the other's.
+fn search_apart(p: vec3<f32>, found: Nearest) -> Nearest {
+    var best = found;
+    var level = 5u;
+    var at = 0u;
+    loop {
+        var leaf = NONE;
+        loop {
+            if (level == 5u && at >= build.counts_high.y) {
+                break;
+            }
+            let hit = gap(start_of(level) + at, p, vec3<f32>(0.0)) <= best.squared;
+            if (hit && level > 0u) {
+                level -= 1u;
+                at *= 8u;
+                continue;
+            }
+            if (hit) {
+                leaf = at;
+            }
+            // The next box, or the one after the parent.
+            at += 1u;
+            loop {
+                if (level == 5u || ((at & 7u) != 0u && at < count_of(level))) {
+                    break;
+                }
+                at = (at - 1u) / 8u + 1u;
+                level += 1u;
+            }
+            if (leaf != NONE) {
+                break;
+            }
+        }
+        if (leaf == NONE) {
+            break;
+        }
+        best = offer_leaf(best, leaf, p);
+    }
+    return best;
+}
+
 // Whether triangle `t` may be within the band of a box: by boxes, by its plane and by the ball around the box, each of which
 // can only say no.
 fn reaches(t: u32, m: vec3<f32>, half: vec3<f32>) -> bool {
@@ -69,7 +125,7 @@ fn measure(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id
     let i = index(at, dims);
     let p = 8.0 * vec3<f32>(at);
     var found = offer_leaf(Nearest(3e38, NONE), leaf_near(p), p);
-    found = search(p, found);
+    found = search_apart(p, found);
     background[i] = signed(found, p);
     nearest[i] = found.triangle;
     // The closed cube of the cell, without what is beyond the grid.

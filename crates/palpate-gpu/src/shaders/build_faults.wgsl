@@ -18,6 +18,9 @@ fn opposed(a: f32, b: f32, spacing: f32) -> bool {
 fn doubt(i: u32) {
     if (atomicMax(&states[i], 1u) == 0u) {
         atomicAdd(&status[3], 1u);
+        if (i >= build.length) {
+            atomicAdd(&status[8], 1u);
+        }
     }
 }
 
