@@ -1,7 +1,7 @@
 //! Times the build of a field on the device.
 //!
-//! `cargo run --release -p palpate-gpu --example build_time MESH RESOLUTION [--stages] [--dense] [--cpu]`: voxels along the longest side of
-//! the mesh's box. Twenty builds, the source resident: median and least time, by the wall clock, with the last wait.
+//! `cargo run --release -p palpate-gpu --example build_time MESH RESOLUTION [--rounds N] [--stages] [--dense] [--cpu]`: voxels along the longest side of
+//! the mesh's box. N builds, twenty if it does not say, the source resident: median and least time, by the wall clock, with the last wait.
 //! `--stages`: then each stage in submissions of its own. `--dense`: with the full grid as a volume. `--cpu`: compares with the CPU.
 #![expect(clippy::print_stdout, reason = "a program")]
 
@@ -11,8 +11,6 @@ use palpate::{Field, Mesh};
 use palpate_gpu::{FieldBuilder, Gpu, GpuMeshSource, GpuParams};
 use std::sync::Mutex;
 use std::time::Instant;
-
-const ROUNDS: usize = 20;
 
 /// Stage names and when they began.
 #[derive(Default)]
@@ -39,6 +37,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("which mesh, and how many voxels?".into());
     };
     let resolution: f64 = resolution.parse()?;
+    let rounds = arguments.iter().skip_while(|a| *a != "--rounds").nth(1).map_or(Ok(20), |n| n.parse())?;
+    let rounds: usize = if rounds == 0 { 1 } else { rounds };
     let mesh = Mesh::load(path, 1.0)?;
     let voxel = mesh.aabb().extent().max_element() / resolution;
     let params = FieldParams::default();
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     let mut times = Vec::new();
-    for _ in 0..=ROUNDS {
+    for _ in 0..=rounds {
         let began = Instant::now();
         let built = builder.build(&source, voxel, &params, &Silent)?;
         if has("--dense") {
@@ -84,19 +84,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     if has("--stages") {
         builder.separate_stages = true;
-        let mut rounds: Vec<Vec<(&'static str, f64)>> = Vec::new();
-        for _ in 0..ROUNDS {
+        let mut told: Vec<Vec<(&'static str, f64)>> = Vec::new();
+        for _ in 0..rounds {
             let stages = Stages::default();
             builder.build(&source, voxel, &params, &stages)?;
             let ended = Instant::now();
             let began = stages.0.into_inner().unwrap_or_default();
             let ends = began.iter().skip(1).map(|(_, t)| *t).chain([ended]);
-            rounds
-                .push(began.iter().zip(ends).map(|((n, t), e)| (*n, (e - *t).as_secs_f64() * 1e3)).collect());
+            told.push(began.iter().zip(ends).map(|((n, t), e)| (*n, (e - *t).as_secs_f64() * 1e3)).collect());
         }
-        for s in 0..rounds[0].len() {
-            let (median, least) = middle(rounds.iter().filter_map(|r| r.get(s)).map(|r| r.1).collect());
-            println!("  {:<12} median {median:.3} ms, least {least:.3} ms", rounds[0][s].0);
+        for s in 0..told[0].len() {
+            let (median, least) = middle(told.iter().filter_map(|r| r.get(s)).map(|r| r.1).collect());
+            println!("  {:<12} median {median:.3} ms, least {least:.3} ms", told[0][s].0);
         }
     }
 

@@ -3,6 +3,7 @@
 //! Referees: `Field::build` with exact background and bricks (exact in the band; outside it up to 0.1 voxel too large), and the exact
 //! closest point of every node that is not interpolated.
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
+#![expect(clippy::print_stdout, reason = "what was skipped is said")]
 
 use glam::DVec3;
 use palpate::field::{Encoding, Exact, FieldError, FieldParams, SignChoice, SignMethod};
