@@ -64,9 +64,9 @@ fn search_apart(p: vec3<f32>, found: Nearest) -> Nearest {
 // Whether triangle `t` may be within the band of a box: by boxes, by its plane and by the ball around the box, each of which
 // can only say no.
 fn reaches(t: u32, m: vec3<f32>, half: vec3<f32>) -> bool {
-    let a = triangles[3u * t];
-    let b = triangles[3u * t + 1u];
-    let c = triangles[3u * t + 2u];
+    let a = triangles[4u * t];
+    let b = triangles[4u * t + 1u];
+    let c = triangles[4u * t + 2u];
     let low = min(min(a.xyz, b.xyz), c.xyz) - (m + half);
     let high = (m - half) - max(max(a.xyz, b.xyz), c.xyz);
     let g = max(max(low, high), vec3<f32>(0.0));

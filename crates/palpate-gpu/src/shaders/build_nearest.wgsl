@@ -20,18 +20,19 @@ fn gap(at: u32, p: vec3<f32>, more: vec3<f32>) -> f32 {
     return dot(g, g);
 }
 
-// Squared distance from `a` + `to` to the edge from `a` along `ab`.
-fn edge(ab: vec3<f32>, to: vec3<f32>) -> f32 {
-    let q = to - ab * saturate(dot(ab, to) / max(dot(ab, ab), 1e-30));
+// Squared distance from `a` + `to` to the edge from `a` along `ab`, of which the inverse square is known.
+fn edge(ab: vec3<f32>, to: vec3<f32>, inverse: f32) -> f32 {
+    let q = to - ab * saturate(dot(ab, to) * inverse);
     return dot(q, q);
 }
 
 // Squared distance to triangle `t`. Which region a point is in is told by the normal, not by barycentric products, which cancel for
 // slivers: a wrong region is then at most rounding off.
 fn to_triangle(t: u32, p: vec3<f32>) -> f32 {
-    let a = triangles[3u * t];
-    let b = triangles[3u * t + 1u];
-    let c = triangles[3u * t + 2u];
+    let a = triangles[4u * t];
+    let b = triangles[4u * t + 1u];
+    let c = triangles[4u * t + 2u];
+    let inverse = triangles[4u * t + 3u];
     let n = vec3<f32>(a.w, b.w, c.w);
     let pa = p - a.xyz;
     let pb = p - b.xyz;
@@ -41,7 +42,7 @@ fn to_triangle(t: u32, p: vec3<f32>) -> f32 {
     let ca = a.xyz - c.xyz;
     let inner = min(min(dot(n, cross(ab, pa)), dot(n, cross(bc, pb))), dot(n, cross(ca, pc)));
     let h = dot(pa, n);
-    let outer = min(min(edge(ab, pa), edge(bc, pb)), edge(ca, pc));
+    let outer = min(min(edge(ab, pa, inverse.x), edge(bc, pb, inverse.y)), edge(ca, pc, inverse.z));
     return select(outer, h * h, inner >= 0.0);
 }
 
@@ -144,8 +145,9 @@ fn signed(found: Nearest, p: vec3<f32>) -> f32 {
         return d;
     }
     let t = found.triangle;
-    var corners = array<vec4<f32>, 3>(triangles[3u * t], triangles[3u * t + 1u], triangles[3u * t + 2u]);
+    var corners = array<vec4<f32>, 3>(triangles[4u * t], triangles[4u * t + 1u], triangles[4u * t + 2u]);
     let n = vec3<f32>(corners[0].w, corners[1].w, corners[2].w);
+    let inverse = triangles[4u * t + 3u].xyz;
     var inner = 3e38;
     var least = 3e38;
     var away = p - corners[0].xyz;
@@ -155,7 +157,7 @@ fn signed(found: Nearest, p: vec3<f32>) -> f32 {
         let to = p - corners[e].xyz;
         let along = corners[next].xyz - corners[e].xyz;
         inner = min(inner, dot(n, cross(along, to)));
-        let s = saturate(dot(along, to) / max(dot(along, along), 1e-30));
+        let s = saturate(dot(along, to) * inverse[e]);
         let rest = to - along * s;
         let squared = dot(rest, rest);
         if (squared < least) {

@@ -11,9 +11,9 @@ const WHOLE = 12.566371;
 
 // Positive from the back of triangle `t` (Van Oosterom and Strackee). 0 in its plane.
 fn solid_angle(t: u32, p: vec3<f32>) -> f32 {
-    let a = triangles[3u * t].xyz - p;
-    let b = triangles[3u * t + 1u].xyz - p;
-    let c = triangles[3u * t + 2u].xyz - p;
+    let a = triangles[4u * t].xyz - p;
+    let b = triangles[4u * t + 1u].xyz - p;
+    let c = triangles[4u * t + 2u].xyz - p;
     let la = length(a);
     let lb = length(b);
     let lc = length(c);
