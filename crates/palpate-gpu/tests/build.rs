@@ -277,6 +277,7 @@ fn the_volume_is_the_field_and_builds_repeat() {
     let built = builder.build(&source, voxel, &params, &Silent).unwrap();
     let field = built.read(&gpu).unwrap();
     builder.separate_stages = true;
+    builder.cells_at_once = 7;
     // Another grid in between: what it leaves in shared memory must not show.
     builder.build(&source, voxel * 0.7, &params, &Silent).unwrap();
     let again = builder.build(&source, voxel, &params, &Silent).unwrap().read(&gpu).unwrap();

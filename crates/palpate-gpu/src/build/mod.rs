@@ -40,6 +40,10 @@ pub enum BuildError {
     Gpu(#[from] GpuError),
 }
 
+/// Cells whose nodes one submission measures: about 600 million tests of triangles against nodes for a fine scan. Fewer: more
+/// submissions, each a few microseconds. More: a weak device may take longer than its driver allows.
+const CELLS_AT_ONCE: u32 = 8192;
+
 /// The kernels that build fields, and memory that builds share. One build at a time; others wait.
 #[derive(Debug)]
 pub struct FieldBuilder {
@@ -48,6 +52,9 @@ pub struct FieldBuilder {
     scratch: Mutex<Scratch>,
     /// Submit and wait at the end of each stage, so that [`Progress::stage`] tells when each began. Slower; for measurements.
     pub separate_stages: bool,
+    /// Cells of 8³ nodes that one submission measures, 1 to 32768. Fewer for a weak device whose driver ends what takes seconds. Results
+    /// do not depend on it.
+    pub cells_at_once: u32,
 }
 
 /// A field on the device.
@@ -74,7 +81,7 @@ impl FieldBuilder {
         let kernels = Arc::new(Kernels::new(gpu));
         gpu.check()?;
         let scratch = Mutex::new(Scratch::default());
-        Ok(Self { gpu: gpu.clone(), kernels, scratch, separate_stages: false })
+        Ok(Self { gpu: gpu.clone(), kernels, scratch, separate_stages: false, cells_at_once: CELLS_AT_ONCE })
     }
 
     /// The field of a source with voxels of edge `voxel` [m], on the device.

@@ -12,11 +12,8 @@ use wgpu::{Buffer, BufferUsages};
 
 /// Nodes of a stored brick.
 const NODES: u64 = 729;
-/// Cells whose nodes one submission measures: a second on a device that tests 5 billion triangles in that time, far below what
-/// drivers allow. Fewer: more submissions, each a few microseconds.
-pub(super) const CELLS_AT_ONCE: u32 = 8192;
-/// Background nodes that one submission measures.
-const NODES_AT_ONCE: u32 = 1 << 17;
+/// Background nodes that one submission measures, for each cell whose nodes one does.
+const NODES_PER_CELL: u32 = 16;
 /// Groups of threads along the first axis of a long dispatch.
 const ROW: u32 = 32_768;
 /// Parts of the background in each of which two nodes are checked.
@@ -176,6 +173,8 @@ impl<'a> Commands<'a> {
 
 /// What the steps of one build share.
 pub(super) struct Step<'a> {
+    /// Cells that one submission looks at.
+    pub(super) at_once: u32,
     pub(super) kernels: &'a Kernels,
     pub(super) source: &'a GpuMeshSource,
     pub(super) numbers: Numbers,
@@ -241,7 +240,9 @@ pub(super) fn build(
 
     // The background, and cells to look at.
     let groups = lattice.cells.map(|c| (c + 1).div_ceil(4));
-    let layers = (NODES_AT_ONCE / (64 * groups[0] * groups[1]).max(1)).clamp(1, groups[2]);
+    let at_once = builder.cells_at_once.clamp(1, 32_768);
+    let layer = 64 * u64::from(groups[0]) * u64::from(groups[1]);
+    let layers = (u64::from(NODES_PER_CELL * at_once) / layer).clamp(1, u64::from(groups[2])) as u32;
     commands.stage("background", u64::from(groups[2].div_ceil(layers)))?;
     for first in (0..groups[2]).step_by(layers as usize) {
         if first > 0 {
@@ -275,6 +276,7 @@ pub(super) fn build(
     // Their nodes.
     let count = u64::from(found.candidates);
     let step = Step {
+        at_once,
         kernels,
         source,
         own: of(Use::Own, 4 * 512 * count)?,
@@ -327,15 +329,15 @@ impl Step<'_> {
     fn measure(&self, commands: &mut Commands<'_>, progress: &dyn Progress) -> Result<(), BuildError> {
         let s = self.source;
         let count = self.numbers.candidates;
-        commands.stage("bricks", u64::from(count.div_ceil(CELLS_AT_ONCE)))?;
-        for first in (0..count).step_by(CELLS_AT_ONCE as usize) {
+        commands.stage("bricks", u64::from(count.div_ceil(self.at_once)))?;
+        for first in (0..count).step_by(self.at_once as usize) {
             if first > 0 {
                 commands.submit()?;
             }
             let part = Numbers { first, ..self.numbers }.uniform(commands.gpu);
             let search = [&part, &s.scaled, &s.scaled_boxes, &s.vertices, &s.pseudonormals];
             let bound = [&search[..], &[&self.list, &self.own, &self.flags, &self.nearest]].concat();
-            commands.pass(&self.kernels.bricks, &bound, [CELLS_AT_ONCE.min(count - first), 1, 1]);
+            commands.pass(&self.kernels.bricks, &bound, [self.at_once.min(count - first), 1, 1]);
             progress.advance(1);
         }
         Ok(())
@@ -369,7 +371,7 @@ impl Step<'_> {
         let plain = self.numbers.uniform(gpu);
         let bound = [&plain, &self.directory, &self.background, &self.values, &self.status];
         commands.over(&k.finish, &bound, u64::from(self.numbers.length), 256);
-        for first in (0..self.numbers.candidates).step_by(ROW as usize) {
+        for first in (0..self.numbers.candidates).step_by(self.at_once as usize) {
             let part = Numbers { first, ..self.numbers }.uniform(gpu);
             let bound = [
                 &part,
@@ -381,7 +383,7 @@ impl Step<'_> {
                 &self.values,
                 &self.status,
             ];
-            commands.pass(&k.assemble, &bound, [ROW.min(self.numbers.candidates - first), 1, 1]);
+            commands.pass(&k.assemble, &bound, [self.at_once.min(self.numbers.candidates - first), 1, 1]);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Which side is inside: the method, its check by another, and what is done where they contradict each other.
 
 use super::kernels::Numbers;
-use super::run::{CELLS_AT_ONCE, Commands, STATUS, Scratch, Status, Step, Use};
+use super::run::{Commands, STATUS, Scratch, Status, Step, Use};
 use super::{BuildError, GpuMeshSource};
 use crate::kernel::Answer;
 use palpate::field::{SignChoice, SignMethod};
@@ -101,9 +101,9 @@ impl Step<'_> {
         each: &mut dyn FnMut(&mut Commands<'_>, &wgpu::Buffer, u32) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
         let count = self.numbers.candidates;
-        for first in (0..count).step_by(CELLS_AT_ONCE as usize) {
+        for first in (0..count).step_by(self.at_once as usize) {
             let part = Numbers { first, ..self.numbers }.uniform(commands.gpu);
-            each(commands, &part, CELLS_AT_ONCE.min(count - first))?;
+            each(commands, &part, self.at_once.min(count - first))?;
         }
         Ok(())
     }
