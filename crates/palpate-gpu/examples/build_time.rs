@@ -1,8 +1,9 @@
 //! Times the build of a field on the device.
 //!
-//! `cargo run --release -p palpate-gpu --example build_time MESH RESOLUTION [--rounds N] [--stages] [--dense] [--cpu]`: voxels along the longest side of
-//! the mesh's box. N builds, twenty if it does not say, the source resident: median and least time, by the wall clock, with the last wait.
-//! `--stages`: then each stage in submissions of its own. `--dense`: with the full grid as a volume. `--cpu`: compares with the CPU.
+//! `cargo run --release -p palpate-gpu --example build_time MESH RESOLUTION [--rounds N] [--stages] [--dense] [--cpu]`: voxels along the
+//! longest side of the mesh's box. N builds, twenty if it does not say, the source resident: median and least time, by the wall
+//! clock, with the last wait. `--stages`: then each stage in submissions of its own. `--dense`: with the full grid as a
+//! volume. `--cpu`: compares with the CPU.
 #![expect(clippy::print_stdout, reason = "a program")]
 
 use palpate::field::FieldParams;
@@ -119,11 +120,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let each = a.iter().zip(b).map(|(a, b)| if size { a.abs() - b.abs() } else { a - b });
                 f64::from(each.fold(0.0f32, |m, d| m.max(d.abs()))) / voxel
             };
-            let sides = a.iter().zip(b).filter(|(a, b)| (**a < 0.0) != (**b < 0.0)).count();
+            let others = a.iter().zip(b).filter(|(a, b)| (**a < 0.0) != (**b < 0.0));
+            let (count, far) = others.fold((0, 0.0f32), |(n, m), (a, _)| (n + 1, m.max(a.abs())));
             println!(
-                "largest difference {:.2e} voxels, of sizes {:.2e}; {sides} other sides",
+                "largest difference {:.2e} voxels, of sizes {:.2e}; {count} on the other side, at most {:.2e} from the surface",
                 off(false),
-                off(true)
+                off(true),
+                f64::from(far) / voxel
             );
         }
     }

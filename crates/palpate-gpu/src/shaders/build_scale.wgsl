@@ -1,4 +1,5 @@
-// The source in voxels of this grid: triangles with their normals and the inverse squares of their edges, and the boxes around groups of them.
+// The source in voxels of this grid: triangles with their normals and the inverse squares of their edges, and the boxes around groups
+// of them.
 @group(0) @binding(0) var<uniform> build: Build;
 @group(0) @binding(1) var<storage, read> points: array<f32>;
 @group(0) @binding(2) var<storage, read> vertices: array<u32>;
