@@ -1,5 +1,6 @@
 //! palpate's queries on the GPU.
 mod batch;
+pub mod build;
 mod device;
 mod field;
 mod frame;
@@ -9,6 +10,7 @@ mod sampler;
 mod shell;
 
 pub use batch::{BatchParams, GpuBatch, Job, Lists};
+pub use build::{BuildError, BuiltField, FieldBuilder, GpuMeshSource};
 pub use device::{Gpu, GpuError, GpuParams};
 pub use field::{GpuField, Interpolation};
 pub use mesh::{GpuMesh, VertexLayout};
