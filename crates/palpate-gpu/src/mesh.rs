@@ -42,6 +42,8 @@ impl Default for VertexLayout {
 pub struct GpuMesh {
     pub(crate) items: wgpu::Buffer,
     pub(crate) parts: wgpu::Buffer,
+    /// One item for each triangle, where some are cut into several.
+    pub(crate) whole: Option<wgpu::Buffer>,
     pub(crate) vertices: wgpu::Buffer,
     pub(crate) speeds: Option<wgpu::Buffer>,
     pub(crate) balls: wgpu::Buffer,
@@ -55,6 +57,8 @@ pub struct GpuMesh {
     /// Largest distance of a vertex from the origin, as far as it is known [m].
     pub(crate) size: f64,
     pub(crate) origin: DVec3,
+    /// Middle of the box of the vertices the host wrote last, in the mesh's frame [m].
+    pub(crate) centre: DVec3,
     pub(crate) spacing: f64,
     vertex_count: usize,
     triangles: usize,
@@ -115,6 +119,7 @@ impl GpuMesh {
         let mut out = Self {
             items: kernel::room(gpu, "items", 16, usage),
             parts: kernel::room(gpu, "parts", 16, usage),
+            whole: None,
             balls: kernel::room(gpu, "balls", 16, usage),
             vertices,
             speeds: None,
@@ -125,6 +130,7 @@ impl GpuMesh {
             items_used: 0,
             size: farthest(mesh.aabb(), origin),
             origin,
+            centre: origin,
             spacing,
             vertex_count: count,
             triangles: 0,
@@ -167,6 +173,12 @@ impl GpuMesh {
         parts.resize(padded, 1 << 16);
         gpu.fits("a mesh's triangles", 16 * padded as u64, "use a larger spacing, or several meshes")?;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        self.whole = (self.items_used > numbers.len()).then(|| {
+            let used = items.iter().zip(&parts).take(self.items_used);
+            let uncut: Vec<[u32; 4]> =
+                used.filter(|(_, p)| **p & 0xffff == 0).map(|(item, _)| *item).collect();
+            kernel::buffer(gpu, "whole triangles", &uncut, usage)
+        });
         self.items = kernel::buffer(gpu, "items", &items, usage);
         self.parts = kernel::buffer(gpu, "parts", &parts, usage);
         self.clusters = (padded / CLUSTER) as u32;
@@ -184,6 +196,7 @@ impl GpuMesh {
         self.same_number("the number of positions", positions.len())?;
         let aabb = Aabb::of_points(positions.iter().copied().filter(|p| p.is_finite()));
         self.size = farthest(aabb, self.origin);
+        self.centre = middle(aabb);
         let stride = self.layout.stride as usize;
         if stride == 3 {
             let numbers: Vec<[f32; 3]> =
@@ -263,7 +276,8 @@ impl GpuMesh {
 
     /// Memory on the device [bytes].
     pub fn bytes(&self) -> u64 {
-        let speeds = self.speeds.as_ref().map_or(0, wgpu::Buffer::size);
+        let size = |b: &Option<wgpu::Buffer>| b.as_ref().map_or(0, wgpu::Buffer::size);
+        let speeds = size(&self.speeds) + size(&self.whole);
         self.items.size() + self.parts.size() + self.vertices.size() + self.balls.size() + speeds
     }
 }
