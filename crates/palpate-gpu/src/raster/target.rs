@@ -7,7 +7,7 @@ use crate::mesh::next_id;
 use wgpu::{BindingResource, TextureFormat, TextureUsages, TextureView};
 
 /// Rows and columns of a square that a workgroup adds up, as in the shaders.
-const SIDE: u32 = 16;
+const SQUARE: u32 = 16;
 /// Most workgroups that add up a picture: what a large device runs at once.
 pub(super) const GROUPS: u32 = 1056;
 
@@ -36,7 +36,7 @@ impl Targets {
 
     /// Workgroups that add it up.
     pub(super) fn groups(&self) -> u32 {
-        let [x, y] = self.size.map(|n| n.div_ceil(SIDE));
+        let [x, y] = self.size.map(|n| n.div_ceil(SQUARE));
         (x * y).clamp(1, GROUPS)
     }
 

@@ -117,8 +117,11 @@ fn sortable(x: f32) -> u32 {
 // Eq. 3: the distance is the depth, so that the least one stays.
 @fragment
 fn near(f: Drawn) -> Nearer {
-    let d = distance_at(place(f));
-    if (bitcast<u32>(d) & 0x7fffffffu) > 0x7f7fffffu {
+    let u = place(f);
+    let d = distance_at(u);
+    // Views share a picture: what is beside the box of one is not beside that of another.
+    let outside = any(u < vec3(-frame.law.w)) || any(u > box_high() + frame.law.w);
+    if outside || (bitcast<u32>(d) & 0x7fffffffu) > 0x7f7fffffu {
         discard;
     }
     let depth = clamp((d - frame.scale.x) * frame.scale.y, 0.0, 1.0);

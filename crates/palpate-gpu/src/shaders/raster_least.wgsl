@@ -20,7 +20,7 @@ struct Answer {
 @group(0) @binding(8) var<storage, read_write> answer: Answer;
 
 const THREADS: u32 = 256u;
-const SIDE: u32 = 16u;
+const SQUARE: u32 = 16u;
 
 var<workgroup> kept: array<vec4<u32>, THREADS>;
 
@@ -45,10 +45,10 @@ fn reduce(own: vec4<u32>, t: u32) -> vec4<u32> {
 @compute @workgroup_size(THREADS)
 fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let size = textureDimensions(picture);
-    let squares = (size + SIDE - 1u) / SIDE;
+    let squares = (size + SQUARE - 1u) / SQUARE;
     var own = vec4(NOTHING, NOTHING, 0u, 0u);
     for (var square = group.x; square < squares.x * squares.y; square += groups.x) {
-        let pixel = vec2(square % squares.x, square / squares.x) * SIDE + vec2(t % SIDE, t / SIDE);
+        let pixel = vec2(square % squares.x, square / squares.x) * SQUARE + vec2(t % SQUARE, t / SQUARE);
         if any(pixel >= size) {
             continue;
         }
@@ -66,7 +66,7 @@ fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
 @compute @workgroup_size(THREADS)
 fn finish(@builtin(local_invocation_index) t: u32) {
     let size = textureDimensions(picture);
-    let squares = (size + SIDE - 1u) / SIDE;
+    let squares = (size + SQUARE - 1u) / SQUARE;
     var own = vec4(NOTHING, NOTHING, 0u, 0u);
     for (var i = t; i < min(squares.x * squares.y, arrayLength(&partials)); i += THREADS) {
         own = nearer(own, partials[i]);

@@ -15,7 +15,7 @@ struct Partial {
 @group(0) @binding(4) var<storage, read_write> answer: Partial;
 
 const THREADS: u32 = 256u;
-const SIDE: u32 = 16u;
+const SQUARE: u32 = 16u;
 
 var<workgroup> kept: array<Partial, THREADS>;
 
@@ -39,10 +39,10 @@ fn reduce(own: Partial, t: u32) -> Partial {
 @compute @workgroup_size(THREADS)
 fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let size = textureDimensions(counted);
-    let squares = (size + SIDE - 1u) / SIDE;
+    let squares = (size + SQUARE - 1u) / SQUARE;
     var own = Partial(vec4(0.0), vec4(0.0), vec4(0u), vec4(0xffffffffu));
     for (var square = group.x; square < squares.x * squares.y; square += groups.x) {
-        let pixel = vec2(square % squares.x, square / squares.x) * SIDE + vec2(t % SIDE, t / SIDE);
+        let pixel = vec2(square % squares.x, square / squares.x) * SQUARE + vec2(t % SQUARE, t / SQUARE);
         if any(pixel >= size) {
             continue;
         }
@@ -64,7 +64,7 @@ fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
 @compute @workgroup_size(THREADS)
 fn finish(@builtin(local_invocation_index) t: u32) {
     let size = textureDimensions(counted);
-    let squares = (size + SIDE - 1u) / SIDE;
+    let squares = (size + SQUARE - 1u) / SQUARE;
     var own = Partial(vec4(0.0), vec4(0.0), vec4(0u), vec4(0xffffffffu));
     for (var i = t; i < min(squares.x * squares.y, arrayLength(&partials)); i += THREADS) {
         own = add(own, partials[i]);
