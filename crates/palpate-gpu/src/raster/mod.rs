@@ -243,3 +243,6 @@ impl GpuRaster {
 fn missing(gpu: &Gpu) -> GpuError {
     GpuError::Lost { device: gpu.name().to_owned(), reason: "a pipeline could not be made".to_owned() }
 }
+
+#[cfg(test)]
+mod tests;
