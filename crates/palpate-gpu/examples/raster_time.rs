@@ -93,7 +93,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let rows: Vec<String> = rows.iter().map(json).collect();
     println!(
-        "{{\"device\":{:?},\"mesh\":{path:?},\"triangles\":{},\"resolution\":{resolution},\"interpolation\":\"{interpolation:?}\",\"empty_ms\":{empty:.5},\"rows\":[{}]}}",
+        "{{\"device\":{:?},\"mesh\":{path:?},\"triangles\":{},\"resolution\":{resolution},\
+         \"interpolation\":\"{interpolation:?}\",\"empty_ms\":{empty:.5},\"rows\":[{}]}}",
         gpu.name(),
         there.triangles(),
         rows.join(",")

@@ -1,12 +1,13 @@
 //! A field against a mesh by drawing it: the closest or deepest point, or the force.
 //!
 //! Based on: Morvan, Reimers, Samset, 2008, sections 3.2 to 3.4, 4.1 and 4.2 [morvan08].
-//! Differs: the area of a pixel comes from the triangle's own normal (Eq. 8 takes the interpolated one), and its point from the triangle's
-//! plane at the middle of the pixel; damping never pulls (Eq. 4) and friction is none at rest (Eq. 5). Pixels of the three views have one
-//! size. Pictures are added up by kernels, not by drawing smaller ones. The picture of the closest point has the distance and the triangle,
-//! 8 bytes instead of 16: pixel and triangle say where the point is. Proximity draws each triangle once, as the force does. Depth maps are traced through the field, not
-//! drawn from the body's mesh: what they leave out is what the field says is outside, so the answer does not change.
-//! The view of a triangle is chosen where its corners are fetched, as there is no geometry shader.
+//! Differs: the area of a pixel comes from the triangle's own normal (Eq. 8 takes the interpolated one), and its point from the
+//! triangle's plane at the middle of the pixel; damping never pulls (Eq. 4) and friction is none at rest (Eq. 5). Pixels of the three
+//! views have one size. Pictures are added up by kernels, not by drawing smaller ones. The picture of the closest point has the
+//! distance and the triangle, 8 bytes instead of 16: pixel and triangle say where the point is. Proximity draws each triangle once, as
+//! the force does. Depth maps are traced through the field, not drawn from the body's mesh: what they leave out is what the field
+//! says is outside, so the answer does not change. The view of a triangle is chosen where its corners are fetched, as there is no
+//! geometry shader; early-Z works with that too, where the views are below each other.
 //!
 //! Legend: `M` the rigid body, with the field; `N` the mesh; `P_i` the square of `law.z` in the shaders; `S_i` `area`.
 
@@ -198,7 +199,7 @@ impl GpuRaster {
     /// The point of the mesh that is closest to the field's body, or deepest in it: section 3.3.
     ///
     /// The least of all pixels; of several as deep the first. Above the least value on the mesh by at most the field's steepness times 1.3
-    /// pixels, where the triangle it is on has a pixel; what is smaller than a pixel may be missed. Only what is in the field's box and
+    /// pixels inside of triangles, 2 at their edges; what is smaller than a pixel may be missed. Only what is in the field's box and
     /// [`RasterParams::pad`] around it is drawn, in pixels that are as much larger; outside the field's box a distance is the least it
     /// can be, as [`palpate::field::Field::sample`] has it. Where nothing is drawn there is no deepest point, and `farther_than` is the pad
     /// [m]. `samples` are pixels with something. The same bits every time on one device.

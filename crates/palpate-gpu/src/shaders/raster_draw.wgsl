@@ -1,7 +1,8 @@
 // What is drawn: every triangle in its own view, and at each pixel the field's distance or push. morvan08, sections 3.2 to 3.4.
 
 struct Drawn {
-    @builtin(position) at: vec4<f32>,
+    // Of every pipeline the same: none may draw other pixels than another.
+    @builtin(position) @invariant at: vec4<f32>,
     // Slope and base of the triangle's plane.
     @location(0) @interpolate(flat) plane: vec3<f32>,
     // The axis it is seen along, whether its normal goes against that, its place in the list.
@@ -31,7 +32,7 @@ fn draw(@builtin(vertex_index) n: u32, @builtin(instance_index) view: u32) -> Dr
     }
     let corner = n - 3u * number;
     // The place that other triangles with this corner have, to the last bit: no gaps between them.
-    let own = placed(vertex(item[corner]));
+    let own = placed(vertex(select(select(item.z, item.y, corner == 1u), item.x, corner == 0u)));
     out.at = projected(own, p.axis);
     out.plane = vec3(p.slope, p.base);
     out.code = p.axis | select(0u, 4u, p.against) | (number << 3u);
@@ -63,14 +64,10 @@ fn push(f: Drawn) -> Pushed {
     }
     let s = sample_at(u);
     let k = f.code & 3u;
-    let axis = axes(k);
     let secant = sqrt(1.0 + dot(f.plane.xy, f.plane.xy));
     let area = frame.law.z * frame.law.z * secant;
-    var inward: vec3<f32>;
-    inward[axis.x] = f.plane.x;
-    inward[axis.y] = f.plane.y;
-    inward[k] = -1.0;
-    inward *= select(1.0, -1.0, (f.code & 4u) != 0u) / secant;
+    let flip = select(1.0, -1.0, (f.code & 4u) != 0u);
+    let inward = put(f.plane.xy, -1.0, axes(k)) * (flip / secant);
     let steep = length(s.xyz);
     var along = select(inward, s.xyz / steep, steep > 1e-12);
     if (frame.counts.w & OWN_NORMAL) != 0u {

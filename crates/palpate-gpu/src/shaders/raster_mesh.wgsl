@@ -44,6 +44,17 @@ fn placed(p: vec3<f32>) -> vec3<f32> {
     return turned(p) + vec3(frame.x.w, frame.y.w, frame.z.w);
 }
 
+// A coordinate by its axis, and a point from its coordinates along two axes and a third. By choice: indices would go through memory.
+fn pick(v: vec3<f32>, axis: u32) -> f32 {
+    return select(select(v.z, v.y, axis == 1u), v.x, axis == 0u);
+}
+
+fn put(across: vec2<f32>, along: f32, axis: vec2<u32>) -> vec3<f32> {
+    let own = vec3(0u, 1u, 2u);
+    let rest = select(vec3(along), vec3(across.y), own == vec3(axis.y));
+    return select(rest, vec3(across.x), own == vec3(axis.x));
+}
+
 // The picture's axes of the view along axis `k`: the longer one across, the shorter one down.
 fn axes(k: u32) -> vec2<u32> {
     let order = frame.counts.w >> 8u;
@@ -62,9 +73,9 @@ fn projected(u: vec3<f32>, k: u32) -> vec4<f32> {
     let axis = axes(k);
     let pad = frame.law.w;
     let down = f32(frame.counts.x * k) * frame.law.z;
-    let x = (u[axis.x] + pad) * frame.scale.z - 1.0;
-    let y = 1.0 - (u[axis.y] + pad + down) * frame.scale.w;
-    let z = (u[k] + pad) / (box_high()[k] + 2.0 * pad);
+    let x = (pick(u, axis.x) + pad) * frame.scale.z - 1.0;
+    let y = 1.0 - (pick(u, axis.y) + pad + down) * frame.scale.w;
+    let z = (pick(u, k) + pad) / (pick(box_high(), k) + 2.0 * pad);
     return vec4(x, y, select(z, 1.0 - z, from_behind(k)), 1.0);
 }
 
@@ -87,27 +98,22 @@ fn plane(a: vec3<f32>, normal: vec3<f32>) -> Plane {
     var out: Plane;
     let n = abs(normal);
     let k = select(select(2u, 1u, n.y >= n.z), 0u, n.x >= n.y && n.x >= n.z);
-    // Also what is no number.
-    if !(n[k] > 0.0 && n[k] <= 3e38) {
+    let steepest = pick(normal, k);
+    if steepest == 0.0 {
         out.axis = ALL;
         return out;
     }
     let axis = axes(k);
-    let slope = -vec2(normal[axis.x], normal[axis.y]) / normal[k];
+    let slope = -vec2(pick(normal, axis.x), pick(normal, axis.y)) / steepest;
     out.slope = slope;
-    out.base = a[k] - dot(slope, vec2(a[axis.x], a[axis.y]));
+    out.base = pick(a, k) - dot(slope, vec2(pick(a, axis.x), pick(a, axis.y)));
     out.axis = k;
-    out.against = normal[k] < 0.0;
+    out.against = steepest < 0.0;
     return out;
 }
 
 fn on_plane(slope: vec2<f32>, base: f32, k: u32, place: vec2<f32>) -> vec3<f32> {
-    let axis = axes(k);
-    var u: vec3<f32>;
-    u[axis.x] = place.x;
-    u[axis.y] = place.y;
-    u[k] = base + dot(slope, place);
-    return u;
+    return put(place, base + dot(slope, place), axes(k));
 }
 
 // Shares of a triangle's corners at a point of its plane, seen along axis `k`; none is negative.
@@ -117,9 +123,9 @@ fn shares(item: vec4<u32>, u: vec3<f32>, k: u32) -> vec3<f32> {
     let a = placed(corner);
     let ab = turned(vertex(item.y) - corner);
     let ac = turned(vertex(item.z) - corner);
-    let b = vec2(ab[axis.x], ab[axis.y]);
-    let c = vec2(ac[axis.x], ac[axis.y]);
-    let p = vec2(u[axis.x] - a[axis.x], u[axis.y] - a[axis.y]);
+    let b = vec2(pick(ab, axis.x), pick(ab, axis.y));
+    let c = vec2(pick(ac, axis.x), pick(ac, axis.y));
+    let p = vec2(pick(u - a, axis.x), pick(u - a, axis.y));
     let twice = b.x * c.y - b.y * c.x;
     let second = clamp((p.x * c.y - p.y * c.x) / twice, 0.0, 1.0);
     let third = clamp((b.x * p.y - b.y * p.x) / twice, 0.0, 1.0);

@@ -25,11 +25,11 @@ fn trace(f: Line) -> @builtin(frag_depth) f32 {
     let axis = axes(k);
     let place = across(f.at.xy, k);
     let high = box_high();
-    if place.x > high[axis.x] || place.y > high[axis.y] {
+    if place.x > pick(high, axis.x) || place.y > pick(high, axis.y) {
         return 1.0;
     }
     let behind = from_behind(k);
-    let end = high[k];
+    let end = pick(high, k);
     var along = 0.0;
     for (var i = 0u; i < STEPS; i++) {
         let u = on_plane(vec2(0.0), select(along, end - along, behind), k, place);
