@@ -24,11 +24,13 @@
 //! assert!((push.wrench.force.z - 10.0).abs() < 1e-5);
 //! ```
 
+mod batch;
 mod derivative;
 mod friction;
 mod limits;
 mod penalty;
 
+pub use batch::{PoseSummary, summary_batch};
 pub use derivative::{Derivative, derivative};
 pub use friction::ContactState;
 pub use limits::{LimitState, Limited, Limits};

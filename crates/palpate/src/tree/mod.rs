@@ -136,8 +136,13 @@ impl Tree {
         self.origin + self.local(i).as_dvec3()
     }
 
+    /// What the tree's own coordinates are relative to, in the shape's frame [m].
+    pub fn origin(&self) -> DVec3 {
+        self.origin
+    }
+
     /// Where point `i` is, relative to the tree's origin [m].
-    pub(crate) fn local(&self, i: usize) -> Vec3 {
+    pub fn local(&self, i: usize) -> Vec3 {
         Vec3::new(self.position[0][i], self.position[1][i], self.position[2][i])
     }
 
