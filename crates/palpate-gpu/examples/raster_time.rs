@@ -56,12 +56,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let soft = SoftMesh::from_mesh(&mesh);
     let on = GpuField::new(&gpu, &field, interpolation)?;
     // Nothing is cut into parts here.
-    let there = GpuMesh::new(&gpu, &soft, f64::MAX)?;
+    let mut there = GpuMesh::new(&gpu, &soft, f64::MAX)?;
     let mut sampler = GpuSampler::new(&gpu)?;
     let mut empty: Vec<f64> = Vec::new();
     for _ in 0..STEPS * TURNS {
         let began = Instant::now();
-        sampler.round_trip()?;
+        sampler.round_trip(&on, &mut there)?;
         empty.push(1e3 * began.elapsed().as_secs_f64());
     }
     let (empty, _) = median_and_p99(&mut empty);

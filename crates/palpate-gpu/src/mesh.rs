@@ -183,10 +183,11 @@ impl GpuMesh {
         let padded = items.len();
         gpu.fits("a mesh's triangles", 16 * padded as u64, "use a larger spacing, or several meshes")?;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        self.whole = (self.items_used > numbers.len()).then(|| {
-            let used = items.iter().zip(&parts).take(self.items_used);
-            let uncut: Vec<[u32; 4]> =
-                used.filter(|(_, p)| **p & 0xffff == 0).map(|(item, _)| *item).collect();
+        // Where parts or padding are between them, whole triangles have a list of their own.
+        let first = items.get(..numbers.len()).unwrap_or_default();
+        self.whole = (used > numbers.len() || first.iter().any(|item| item[3] == NOTHING)).then(|| {
+            let is_first = |(item, part): &(&[u32; 4], &u32)| item[3] != NOTHING && **part & 0xffff == 0;
+            let uncut: Vec<[u32; 4]> = items.iter().zip(&parts).filter(is_first).map(|(i, _)| *i).collect();
             kernel::buffer(gpu, "whole triangles", &uncut, usage)
         });
         self.items = kernel::buffer(gpu, "items", &items, usage);

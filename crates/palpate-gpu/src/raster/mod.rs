@@ -193,7 +193,7 @@ impl GpuRaster {
         views.number(&mut numbers, field, behind);
         let told = self.push(field, mesh, &views, behind, mode, &numbers)?;
         let found = frame.summary(&told, field, field_from_mesh, params, true);
-        Ok(FieldSummary { coarse: false, ..found })
+        Ok(FieldSummary { coarse: false, culled: 0, ..found })
     }
 
     /// The point of the mesh that is closest to the field's body, or deepest in it: section 3.3.
@@ -225,7 +225,7 @@ impl GpuRaster {
         let told = self.near(field, mesh, &views, single_pass, &numbers)?;
         let found = frame.summary(&told, field, field_from_mesh, &params, false);
         let farther_than = found.deepest.is_none().then_some(pad * field.lattice.voxel);
-        Ok(FieldSummary { coarse: false, farther_than, ..found })
+        Ok(FieldSummary { coarse: false, culled: 0, farther_than, ..found })
     }
 
     fn can_blend(&self) -> Result<(), GpuError> {
