@@ -44,6 +44,7 @@ mod field;
 mod frame;
 mod kernel;
 mod mesh;
+mod raster;
 mod sampler;
 mod shell;
 
@@ -52,5 +53,6 @@ pub use build::{BuildError, BuiltField, FieldBuilder, GpuMeshSource};
 pub use device::{Gpu, GpuError, GpuParams};
 pub use field::{GpuField, Interpolation};
 pub use mesh::{GpuMesh, VertexLayout};
+pub use raster::{GpuRaster, RasterMode, RasterParams};
 pub use sampler::GpuSampler;
 pub use shell::GpuShell;
