@@ -100,7 +100,7 @@ impl GpuMesh {
         vertices: wgpu::Buffer,
         layout: VertexLayout,
     ) -> Result<Self, GpuError> {
-        if !(spacing > 0.0) {
+        if spacing.is_nan() || spacing <= 0.0 {
             return Err(GpuError::BadParameter {
                 name: "spacing",
                 value: format!("{spacing} m"),

@@ -512,3 +512,25 @@ fn with_features(name: &str, features: wgpu::Features) -> Gpu {
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
     Gpu::from_wgpu(device, queue, &adapter.get_info())
 }
+
+/// Pictures with more squares than workgroups: every one is summed, and none twice.
+#[test]
+fn large_pictures_are_seen_whole() {
+    let Some(gpu) = open() else { return };
+    let scene = Scene::new(samples::bumpy_sphere(0.05, 0.008, 6, 3, 1), 40.0);
+    let on = GpuField::new(&gpu, &scene.field, Interpolation::Shader).unwrap();
+    let there = GpuMesh::new(&gpu, &scene.soft, scene.voxel).unwrap();
+    let pose = Pose::from_translation(DVec3::new(0.13, 0.01, 0.0));
+    let inside = Pose::from_translation(DVec3::new(0.06, 0.01, 0.0));
+    let ask = |size: u32| {
+        let mut raster = raster(&gpu, size);
+        // Sums first: what they leave behind must not matter.
+        let force = raster.collide(&on, &there, &inside, &law().0, &law().1, RasterMode::SinglePass).unwrap();
+        (raster.nearest(&on, &there, &pose, true).unwrap(), force.force.area)
+    };
+    let ((small, area), (large, larger)) = (ask(128), ask(768));
+    let (a, b) = (small.deepest.unwrap().distance, large.deepest.unwrap().distance);
+    assert!((a - b).abs() < 2e-3 && b > 0.0, "{a} {b}");
+    assert!(large.samples > 20 * small.samples && large.samples < 50 * small.samples, "{small:?} {large:?}");
+    assert!((area / larger - 1.0).abs() < 0.05, "{area} {larger}");
+}
