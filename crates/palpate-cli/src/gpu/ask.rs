@@ -50,8 +50,7 @@ pub(super) fn ask(
     };
     let mut kernels = GpuBatch::new(&gpu)?;
     // Once before: the first question compiles kernels.
-    let first = |j: &Job<'_>| Job { poses: &j.poses[..j.poses.len().min(1)], motions: &[], ..*j };
-    kernels.nearest(&both.map(|j| first(&j)))?;
+    kernels.nearest(&[first(&both[0]), first(&both[1])])?;
     kernels.contacts(&jobs.iter().map(first).collect::<Vec<_>>(), &params)?;
     reporter.stage("ask", 0);
     let start = Instant::now();
@@ -85,4 +84,9 @@ pub(super) fn ask(
         ));
     }
     Ok(Asked { answers, device: gpu.name().to_owned(), warnings })
+}
+
+/// The same about the first pose alone.
+fn first<'a>(job: &Job<'a>) -> Job<'a> {
+    Job { poses: &job.poses[..job.poses.len().min(1)], ..*job }
 }

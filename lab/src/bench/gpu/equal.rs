@@ -20,6 +20,9 @@ pub(super) const POSES: usize = 52;
 /// [N/m³]
 pub(super) const STIFFNESS: f64 = 1e8;
 
+/// The referee's spacing beside drawing: its parts are within 2/3 of it, pixels within 2.6 of their edge [pixels].
+const DRAWN: f64 = 4.5;
+
 /// Differences of one quantity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gap {
@@ -133,12 +136,11 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
         let model = Model::load(lab, model, lab.voxels())?;
         let spacing = model.spacing(size);
         let poses = chosen(lab, &model)?;
-        // Drawing samples a triangle at pixels: they are apart by a pixel's diagonal where the triangle is steepest to its view,
-        // √3 pixels, and no farther from the triangle's points than its part of a pixel.
+        // The nearest point is drawn with pixels twice as large, each within 1.3 of them of what it stands for.
         let pixel = model.pixel(size);
         let of = |spacing: f64| referees(&model, &poses, spacing);
         meshes(lab, &model, &of(spacing)?, spacing, size, &mut found, &mut table)?;
-        if let Err(error) = drawn(lab, &model, &of(3.0 * pixel)?, size, &mut found, &mut table) {
+        if let Err(error) = drawn(lab, &model, &of(DRAWN * pixel)?, size, &mut found, &mut table) {
             found.notes.push(format!("equal, {}: {error:#}", model.name));
         }
         equal_batch::run(lab, &model, &poses, &mut found, &mut table)?;
@@ -250,7 +252,9 @@ fn drawn(
             let mut gaps = Gaps::default();
             for referee in referees {
                 let ours = raster.collide(&field, &mut mesh, &referee.pose, &params, way)?;
-                gaps.add(&ours, &referee.summary, &referee.bounds[which]);
+                let bounds =
+                    referee.bounds[which].drawn(&referee.summary, model.pixel(size), model.extent.length());
+                gaps.add(&ours, &referee.summary, &bounds);
                 if way != Way::EarlyZ {
                     let near = raster.nearest(&field, &mut mesh, &referee.pose, way)?;
                     nearest(&mut gaps, &near, referee, which);

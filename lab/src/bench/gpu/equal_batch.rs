@@ -6,7 +6,6 @@ use super::scene::Model;
 use super::{Lab, name};
 use crate::bench::engines::Found;
 use anyhow::Result;
-use palpate::field::Source;
 use palpate::force::{ForceParams, summary_batch};
 use palpate::math::Pose;
 use palpate::query::{Query, QueryParams, Roles};

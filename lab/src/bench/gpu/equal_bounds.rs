@@ -15,6 +15,10 @@
 //! What reading adds, e: rounding of coordinates in f32, 8 ε of how large they are; for textures 3/256 of the largest difference of
 //! neighbouring nodes, as weights have 8 bits along each axis: at most 3/256 L voxels.
 //!
+//! Drawing (raster) weighs a pixel with the normal of the one triangle at its centre, 1 to √3: of triangles smaller than a pixel one
+//! stands for all, so that a pixel's area is off by up to 0.73 of itself, one way or the other. Over N pixels that comes to 0.73 / √N
+//! of the area; four times as much is allowed.
+//!
 //! The same points on both sides (batch): s = 0, and e is rounding and what the CPU's packed field rounds, two units of 16 bits of the
 //! largest value for each of value and three differences.
 
@@ -23,6 +27,7 @@ use glam::DVec3;
 use palpate::contact::Contacts;
 use palpate::field::Field;
 use palpate::math::Pose;
+use palpate::soft::FieldSummary;
 use palpate_gpu::Interpolation;
 
 /// The share of spacing that a part's points are from its centroid at most [1].
@@ -45,6 +50,24 @@ pub(super) struct Bounds {
     pub(super) torque: f64,
     /// Contacts that may be on either side.
     pub(super) contacts: usize,
+}
+
+/// How much the area of a pixel may be off [1], and how many deviations are allowed.
+const PIXEL: f64 = 4.0 * 0.73;
+
+impl Bounds {
+    /// With what pixels of this edge add, for levers of this length [m].
+    pub(super) fn drawn(self, theirs: &FieldSummary, pixel: f64, lever: f64) -> Self {
+        let area = theirs.force.area;
+        let share = if area > 0.0 { (PIXEL * pixel / area.sqrt()).min(0.73) } else { 0.0 };
+        let force = share * theirs.force.normal_force;
+        Self {
+            area: self.area + share * area,
+            force: self.force + force,
+            torque: self.torque + force * lever,
+            ..self
+        }
+    }
 }
 
 /// What reading a field adds to a distance [m].

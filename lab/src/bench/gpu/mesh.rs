@@ -99,21 +99,22 @@ impl Measured {
     fn of(
         poses: &[(f64, Pose)],
         sampler: &mut GpuSampler,
-        mut f: impl FnMut(&mut GpuSampler, &Pose) -> Result<FieldSummary>,
+        (field, mesh): (&GpuField, &mut GpuMesh),
+        mut f: impl FnMut(&mut GpuSampler, &mut GpuMesh, &Pose) -> Result<FieldSummary>,
     ) -> Result<Self> {
         let mut out = Self::default();
         for (_, pose) in poses.iter().take(2) {
-            f(sampler, pose)?;
-            sampler.round_trip()?;
+            f(sampler, mesh, pose)?;
+            sampler.round_trip(field, mesh)?;
         }
         for (_, pose) in poses {
             let start = Instant::now();
-            let found = f(sampler, pose)?;
+            let found = f(sampler, mesh, pose)?;
             out.seconds.push(start.elapsed().as_secs_f64());
             out.samples += found.samples;
             out.culled += found.culled;
             let start = Instant::now();
-            sampler.round_trip()?;
+            sampler.round_trip(field, mesh)?;
             out.empty.push(start.elapsed().as_secs_f64());
         }
         Ok(out)
@@ -128,8 +129,8 @@ impl Lines<'_, '_> {
         let mut sampler = GpuSampler::new(gpu)?;
         let params = ForceParams::new(1e6);
         let rate = sample_rate(&mut sampler, &field, &mut mesh, model)?;
-        let hit = Measured::of(&self.poses.collision, &mut sampler, |s, pose| {
-            Ok(s.collide(&field, &mut mesh, pose, 0.0, &params, &Twist::ZERO)?)
+        let hit = Measured::of(&self.poses.collision, &mut sampler, (&field, &mut mesh), |s, mesh, pose| {
+            Ok(s.collide(&field, mesh, pose, 0.0, &params, &Twist::ZERO)?)
         })?;
         self.tell(
             found,
@@ -139,9 +140,10 @@ impl Lines<'_, '_> {
             rate,
             paper::time(model.name, true, Way::Best, self.size),
         );
-        let near = Measured::of(&self.poses.proximity, &mut sampler, |s, pose| {
-            Ok(s.nearest(&field, &mut mesh, pose)?)
-        })?;
+        let near =
+            Measured::of(&self.poses.proximity, &mut sampler, (&field, &mut mesh), |s, mesh, pose| {
+                Ok(s.nearest(&field, mesh, pose)?)
+            })?;
         self.tell(
             found,
             "proximity compute",
@@ -152,17 +154,19 @@ impl Lines<'_, '_> {
         );
         let mut raster = Raster::new(gpu, self.size)?;
         for (way_name, way) in WAYS {
-            let hit = Measured::of(&self.poses.collision, &mut sampler, |_, pose| {
-                raster.collide(&field, &mut mesh, pose, &params, way)
-            })?;
+            let hit =
+                Measured::of(&self.poses.collision, &mut sampler, (&field, &mut mesh), |_, mesh, pose| {
+                    raster.collide(&field, mesh, pose, &params, way)
+                })?;
             let what = format!("collision raster {way_name}");
             self.tell(found, &what, &hit, &mesh, f64::NAN, paper::time(model.name, true, way, self.size));
             if way == Way::EarlyZ {
                 continue;
             }
-            let near = Measured::of(&self.poses.proximity, &mut sampler, |_, pose| {
-                raster.nearest(&field, &mut mesh, pose, way)
-            })?;
+            let near =
+                Measured::of(&self.poses.proximity, &mut sampler, (&field, &mut mesh), |_, mesh, pose| {
+                    raster.nearest(&field, mesh, pose, way)
+                })?;
             let what = format!("proximity raster {way_name}");
             self.tell(found, &what, &near, &mesh, f64::NAN, paper::time(model.name, false, way, self.size));
         }
@@ -252,7 +256,7 @@ fn sample_rate(sampler: &mut GpuSampler, field: &GpuField, mesh: &mut GpuMesh, m
         let found = sampler.collide(field, mesh, &Pose::IDENTITY, margin, &params, &Twist::ZERO)?;
         let whole = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        sampler.round_trip()?;
+        sampler.round_trip(field, mesh)?;
         let empty = start.elapsed().as_secs_f64();
         best = best.max(found.samples as f64 / (whole - empty).max(1e-7));
     }

@@ -58,7 +58,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
             })?;
             lines.push((format!("raster, {name}"), drawn));
         }
-        let empty = timed(&steps, usize::MAX, |_| Ok(sampler.round_trip()?))?;
+        let empty = timed(&steps, usize::MAX, |_| Ok(sampler.round_trip(&field, &mut mesh)?))?;
         lines.push(("empty round trip".to_owned(), empty));
         let mut cpu = FieldSampler::new();
         let threads = lab.options.threads;

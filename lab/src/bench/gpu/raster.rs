@@ -43,9 +43,4 @@ impl Raster {
     ) -> Result<FieldSummary> {
         bail!("the raster path is not in this build")
     }
-
-    /// Edge of a pixel when forces are drawn [m].
-    pub(super) fn pixel(&self, _field: &GpuField) -> f64 {
-        0.0
-    }
 }
