@@ -178,9 +178,8 @@ fn referees(model: &Model, poses: &[Pose], spacing: f64) -> Result<Vec<Referee>>
         let margin =
             readings.iter().map(|e| equal_bounds::margin(&model.field, spacing, *e)).fold(0.0, f64::max);
         let wide = sampler.find(&model.field, &model.soft, pose, sampling, margin)?;
-        let bounds = [0, 1, 2].map(|i| {
-            equal_bounds::sampled(model, &wide.contacts, pose, spacing, ALL[i], readings[i], STIFFNESS)
-        });
+        let bounds = [0, 1, 2]
+            .map(|i| equal_bounds::sampled(model, wide, pose, spacing, ALL[i], readings[i], STIFFNESS));
         let seen = sampler.find(&model.field, &model.soft, pose, sampling, 0.0)?;
         out.push(Referee {
             pose: *pose,

@@ -1,16 +1,17 @@
 //! How far two answers about one pose may be apart.
 //!
-//! Two samplings of one mesh at spacing s: every part has its centroid within 2/3 s of all its points, and the field changes by at most
-//! L (its Lipschitz constant) a metre. With m = 2/3 s L + e, where e is what reading the field adds:
+//! Two samplings of one mesh at spacing s: every part has its centroid within r = 2/3 s of all its points. Over r the field changes by at
+//! most `change`: r times its Lipschitz constant, or r and twice its error there, whichever is less. With m = change + e, where e is what
+//! reading the field adds:
 //!
 //! - A part is counted wrongly only where the field changes its sign in it, hence only if |f| ≤ m at its centroid. U(m) is the area
 //!   of such parts, told by the referee. The other sampling's parts with |f| ≤ m lie in parts of the referee with |f| ≤ 3 m.
 //!   Areas differ by at most U(m) + U(3 m): the border of the contact times about 5 s.
-//! - A point's depth differs by at most 2 m from the one its part has in either sampling, and the direction by how much the field's
-//!   gradient turns within 4/3 s, `turn`, looked at in six places around each of the referee's samples.
-//!   Forces differ by at most k Σ area (2 m + depth turn) over all parts with f ≤ 3 m; torques by that times the lever, and by
-//!   the force times 4/3 s.
-//! - The least value of samples is above the mesh's least by at most 2/3 s L: distances differ by at most m + e.
+//! - In those parts depths are at most 2 m off. In the others the centroid takes care of what is linear: what is left is r times how much
+//!   the gradient turns, for each sampling, and the direction of the push turns by as much. `turn` is looked at in six places around
+//!   each of the referee's samples, 2 r away. Forces differ by at most k Σ area (2 m at the border, 2 r turn + depth turn + e
+//!   elsewhere) over all parts with f ≤ 3 m; torques by that times the lever, and by the force times r.
+//! - The least value of samples is above the mesh's least by at most `change`: distances differ by at most that, and e on either side.
 //!
 //! What reading adds, e: rounding of coordinates in f32, 8 ε of how large they are; for textures 3/256 of the largest difference of
 //! neighbouring nodes, as weights have 8 bits along each axis: at most 3/256 L voxels.
@@ -27,7 +28,7 @@ use glam::DVec3;
 use palpate::contact::Contacts;
 use palpate::field::Field;
 use palpate::math::Pose;
-use palpate::soft::FieldSummary;
+use palpate::soft::{FieldContacts, FieldSummary};
 use palpate_gpu::Interpolation;
 
 /// The share of spacing that a part's points are from its centroid at most [1].
@@ -80,29 +81,43 @@ pub(super) fn reading(field: &Field, interpolation: Interpolation, pose: &Pose, 
     rounding + filter
 }
 
-/// The margin within which the referee must tell its samples for [`sampled`] [m].
-pub(super) fn margin(field: &Field, spacing: f64, e: f64) -> f64 {
-    3.0 * (REACH * spacing * field.report().lipschitz.max(1.0) + e)
+/// How much the field changes over `r` near a value [m].
+fn change(field: &Field, value: f64, r: f64) -> f64 {
+    let report = field.report();
+    let banded = value.abs() + r + report.error_bound_band <= report.band;
+    let error = if banded { report.error_bound_band } else { report.error_bound_far };
+    (r * report.lipschitz.max(1.0)).min(r + 2.0 * error)
 }
 
-/// Of two samplings at this spacing. `contacts` are the referee's within [`margin`], `stiffness` that of the integrated law.
+/// The margin within which the referee must tell its samples for [`sampled`] [m].
+pub(super) fn margin(field: &Field, spacing: f64, e: f64) -> f64 {
+    3.0 * (change(field, 0.0, REACH * spacing) + e)
+}
+
+/// Of two samplings at this spacing. `found` is what the referee has within [`margin`], `stiffness` that of the integrated law.
 pub(super) fn sampled(
     model: &Model,
-    contacts: &Contacts,
+    found: &FieldContacts,
     pose: &Pose,
     spacing: f64,
     interpolation: Interpolation,
     e: f64,
     stiffness: f64,
 ) -> Bounds {
-    let steep = model.field.report().lipschitz.max(1.0);
-    let m = REACH * spacing * steep + e;
+    let r = REACH * spacing;
+    let nearest = found.deepest.map_or(0.0, |d| d.distance);
+    let mut out = Bounds { distance: change(&model.field, nearest, r) + 2.0 * e, ..Bounds::default() };
     // Directions that are interpolated between nodes, instead of differences of distances, are those of a voxel around.
-    let wide =
-        if interpolation == Interpolation::Directions { 1.75 * model.field.lattice().voxel } else { 0.0 };
-    let filter = if interpolation == Interpolation::Directions { 2.0 * FILTER } else { 0.0 };
-    let mut out = Bounds { distance: m + e, ..Bounds::default() };
-    bound(&mut out, &model.field, contacts, pose, m, 2.0 * REACH * spacing + wide, filter, stiffness);
+    let directions = interpolation == Interpolation::Directions;
+    let terms = Terms {
+        m: change(&model.field, 0.0, r) + e,
+        e,
+        r,
+        around: 2.0 * r + if directions { 1.75 * model.field.lattice().voxel } else { 0.0 },
+        turned: if directions { 2.0 * FILTER } else { 0.0 },
+        stiffness,
+    };
+    bound(&mut out, &model.field, &found.contacts, pose, &terms);
     out
 }
 
@@ -111,7 +126,7 @@ pub(super) fn same_points(field: &Field, contacts: &Contacts, pose: &Pose, e: f6
     let mut out = Bounds { distance: e, ..Bounds::default() };
     // Differences of nodes make the gradient: eight of them are off.
     let turned = 8.0 * e / field.lattice().voxel;
-    bound(&mut out, field, contacts, pose, e, e, turned, stiffness);
+    bound(&mut out, field, contacts, pose, &Terms { m: e, e, r: e, around: e, turned, stiffness });
     out.contacts = contacts.list.iter().filter(|c| f64::from(c.distance).abs() <= e).count();
     out
 }
@@ -122,47 +137,48 @@ pub(super) fn packing(field: &Field) -> f64 {
     8.0 * f64::from(most) / 32767.0
 }
 
-/// Area, force and torque, from the samples of the referee.
-#[expect(clippy::too_many_arguments, reason = "the numbers of one formula")]
-fn bound(
-    out: &mut Bounds,
-    field: &Field,
-    contacts: &Contacts,
-    pose: &Pose,
+/// The numbers of the formulas above [m], and `turned`, what a direction is off besides [1].
+struct Terms {
     m: f64,
+    e: f64,
+    r: f64,
     around: f64,
     turned: f64,
     stiffness: f64,
-) {
+}
+
+/// Area, force and torque, from the samples of the referee.
+fn bound(out: &mut Bounds, field: &Field, contacts: &Contacts, pose: &Pose, t: &Terms) {
     let (mut pushed, mut lifted) = (0.0, 0.0);
     for c in &contacts.list {
         let (f, area) = (f64::from(c.distance), f64::from(c.area));
         let size = f.abs();
-        out.area += if size <= m {
-            2.0 * area
-        } else if size <= 3.0 * m {
-            area
-        } else {
-            0.0
+        out.area += match size {
+            s if s <= t.m => 2.0 * area,
+            s if s <= 3.0 * t.m => area,
+            _ => SUMS * area,
         };
-        if f > 3.0 * m {
+        if f > 3.0 * t.m {
             continue;
         }
         let (depth, p) = ((-f).max(0.0), contacts.position(c));
-        let turn = (turned + turn(field, p, around)).min(2.0);
-        let lever = (p - pose.translation).length();
-        let off = area * (2.0 * m + depth * turn + SUMS * depth);
+        let turn = (t.turned + turn(field, p, t.around)).min(2.0);
+        let depths = if size <= 3.0 * t.m { 2.0 * t.m } else { 2.0 * t.r * turn + t.e };
+        let off = area * (depths + depth * (turn + SUMS));
         pushed += off;
-        lifted += off * lever + area * (depth + 2.0 * m) * around;
+        lifted += off * (p - pose.translation).length() + area * (depth + depths) * t.r;
     }
-    out.area += SUMS * contacts.list.iter().map(|c| f64::from(c.area)).sum::<f64>();
-    (out.force, out.torque) = (stiffness * pushed, stiffness * lifted);
+    (out.force, out.torque) = (t.stiffness * pushed, t.stiffness * lifted);
 }
 
-/// How much the unit gradient changes within `r` [1].
+/// How much the gradient changes within `r`, in length or in direction [1].
 fn turn(field: &Field, p: DVec3, r: f64) -> f64 {
-    let here = field.sample(p).gradient.normalize_or_zero();
+    let here = field.sample(p).gradient;
     let axes = [DVec3::X, DVec3::Y, DVec3::Z];
     let around = axes.iter().flat_map(|a| [p + *a * r, p - *a * r]);
-    around.map(|q| (field.sample(q).gradient.normalize_or_zero() - here).length()).fold(0.0, f64::max)
+    let apart = |q: DVec3| {
+        let there = field.sample(q).gradient;
+        (there - here).length().max((there.normalize_or_zero() - here.normalize_or_zero()).length())
+    };
+    around.map(apart).fold(0.0, f64::max)
 }
