@@ -11,6 +11,9 @@
 //!   the gradient turns, for each sampling, and the direction of the push turns by as much. `turn` is looked at in six places around
 //!   each of the referee's samples, 2 r away. Forces differ by at most k Σ area (2 m at the border, 2 r turn + depth turn + e
 //!   elsewhere) over all parts with f ≤ 3 m; torques by that times the lever, and by the force times r.
+//! - Those are sums of thousands of errors of either sign. What sampling does by itself is independent from part to part: a sum of
+//!   such errors of at most x is within 5 √Σ x², but for one in a million. That is what is allowed; what reading adds, and what
+//!   interpolated directions are off, has a sign of its own, and is summed up as it is.
 //! - The least value of samples is above the mesh's least by at most `change`: distances differ by at most that, and e on either side.
 //!
 //! What reading adds, e: rounding of coordinates in f32, 8 ε of how large they are; for textures 3/256 of the largest difference of
@@ -37,6 +40,9 @@ const REACH: f64 = 2.0 / 3.0;
 const FILTER: f64 = 3.0 / 256.0;
 /// Sums of many numbers in f32, relative to the sum of their sizes [1].
 const SUMS: f64 = 1e-5;
+
+/// Deviations that a sum of independent errors may be off [1].
+const INDEPENDENT: f64 = 5.0;
 
 /// Bounds of what two answers about a pose may differ by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,6 +121,7 @@ pub(super) fn sampled(
         r,
         around: 2.0 * r + if directions { 1.75 * model.field.lattice().voxel } else { 0.0 },
         turned: if directions { 2.0 * FILTER } else { 0.0 },
+        own: directions,
         stiffness,
     };
     bound(&mut out, &model.field, &found.contacts, pose, &terms);
@@ -126,7 +133,7 @@ pub(super) fn same_points(field: &Field, contacts: &Contacts, pose: &Pose, e: f6
     let mut out = Bounds { distance: e, ..Bounds::default() };
     // Differences of nodes make the gradient: eight of them are off.
     let turned = 8.0 * e / field.lattice().voxel;
-    bound(&mut out, field, contacts, pose, &Terms { m: e, e, r: e, around: e, turned, stiffness });
+    bound(&mut out, field, contacts, pose, &Terms { m: e, e, r: e, around: e, turned, own: true, stiffness });
     out.contacts = contacts.list.iter().filter(|c| f64::from(c.distance).abs() <= e).count();
     out
 }
@@ -144,31 +151,45 @@ struct Terms {
     r: f64,
     around: f64,
     turned: f64,
+    /// Whether the turning of the gradient has a sign of its own.
+    own: bool,
     stiffness: f64,
 }
 
 /// Area, force and torque, from the samples of the referee.
 fn bound(out: &mut Bounds, field: &Field, contacts: &Contacts, pose: &Pose, t: &Terms) {
-    let (mut pushed, mut lifted) = (0.0, 0.0);
+    // With a sign of their own: area, force, torque. And squares of those without.
+    let (mut sums, mut squares) = ([0.0f64; 3], [0.0f64; 3]);
+    let mut add = |what: usize, own: f64, any: f64| {
+        sums[what] += own;
+        squares[what] += any * any;
+    };
     for c in &contacts.list {
         let (f, area) = (f64::from(c.distance), f64::from(c.area));
         let size = f.abs();
-        out.area += match size {
-            s if s <= t.m => 2.0 * area,
-            s if s <= 3.0 * t.m => area,
-            _ => SUMS * area,
-        };
+        match size {
+            // Nobody can tell.
+            s if s <= t.e => add(0, 2.0 * area, 0.0),
+            s if s <= t.m => add(0, SUMS * area, 2.0 * area),
+            s if s <= 3.0 * t.m => add(0, SUMS * area, area),
+            _ => add(0, SUMS * area, 0.0),
+        }
         if f > 3.0 * t.m {
             continue;
         }
         let (depth, p) = ((-f).max(0.0), contacts.position(c));
-        let turn = (t.turned + turn(field, p, t.around)).min(2.0);
-        let depths = if size <= 3.0 * t.m { 2.0 * t.m } else { 2.0 * t.r * turn + t.e };
-        let off = area * (depths + depth * (turn + SUMS));
-        pushed += off;
-        lifted += off * (p - pose.translation).length() + area * (depth + depths) * t.r;
+        let turn = turn(field, p, t.around).min(2.0);
+        let border = size <= 3.0 * t.m;
+        let (own_turn, any_turn) = if t.own { (t.turned + turn, 0.0) } else { (t.turned, turn) };
+        let own = area * (t.e * if border { 2.0 } else { 1.0 } + depth * (own_turn + SUMS));
+        let depths = if border { 2.0 * (t.m - t.e) } else { 2.0 * t.r * any_turn };
+        let any = area * (depths + depth * any_turn);
+        let lever = (p - pose.translation).length();
+        add(1, own, any);
+        add(2, own * lever, any * lever + area * (depth + depths) * t.r);
     }
-    (out.force, out.torque) = (t.stiffness * pushed, t.stiffness * lifted);
+    let [area, force, torque] = [0, 1, 2].map(|i| sums[i] + INDEPENDENT * squares[i].sqrt());
+    (out.area, out.force, out.torque) = (area, t.stiffness * force, t.stiffness * torque);
 }
 
 /// How much the gradient changes within `r`, in length or in direction [1].

@@ -32,7 +32,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
             "median [µs]",
             "p99 [µs]",
             "round trips",
-            "p99",
+            "p99, round trips",
             "samples",
             "floor [µs]",
             "over floor",
@@ -220,7 +220,6 @@ impl Lines<'_, '_> {
         let row = row(&case, &metric, "s", median, note);
         found.rows.push(
             Row {
-                model: self.model.name.into(),
                 peer: paper.map(|_| PEER.into()),
                 theirs: paper,
                 count_ours: Some(samples as u64),
@@ -237,7 +236,7 @@ impl Lines<'_, '_> {
             us(median),
             us(p99),
             format!("{:.2}", median / empty),
-            format!("{:.2}", p99 / empty99),
+            format!("{:.2}", p99 / empty),
             format!("{samples:.0}"),
             if told { us(floor) } else { "-".into() },
             if told { format!("{:.2}", median / floor) } else { "-".into() },
