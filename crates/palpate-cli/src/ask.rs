@@ -155,25 +155,7 @@ impl Pair {
         let start = Instant::now();
         let distance = query.distance(a, b, pose);
         let after_distance = Instant::now();
-        let mut answer = Answer {
-            intersects: false,
-            distance,
-            contact_count: 0,
-            contact_area: 0.0,
-            lists: Vec::new(),
-            push: DVec3::ZERO,
-            force: question.force.map(|_| Wrench::ZERO),
-            chosen: None,
-            limit: match question.method {
-                Method::Budget(limit) => Some(limit),
-                _ => None,
-            },
-            penetration: None,
-            micros_penetration: None,
-            micros: 0.0,
-            micros_distance: micros(start, after_distance),
-            micros_contacts: 0.0,
-        };
+        let mut answer = Answer::new(question, distance, micros(start, after_distance));
         let mut took = answer.micros_distance;
         let one = [question.roles];
         let directions = if question.both { &[Roles::PointsOfB, Roles::PointsOfA][..] } else { &one };
@@ -205,12 +187,24 @@ impl Pair {
         }
         answer.intersects = distance.overlaps() || answer.lists.iter().any(|l| l.deepest < 0.0);
         answer.micros = took;
+        self.ask_penetration(query, pose, question, &mut answer);
+        answer
+    }
+
+    /// The shortest way out, where it is asked for.
+    pub(crate) fn ask_penetration(
+        &self,
+        query: &mut Query,
+        pose: &Pose,
+        question: &Question,
+        answer: &mut Answer,
+    ) {
         if question.penetration {
             let start = Instant::now();
+            let (a, b) = (&self.a.shape, &self.b.shape);
             answer.penetration = Some(query.penetration(a, b, pose, &PenetrationParams::default()));
             answer.micros_penetration = Some(micros(start, Instant::now()));
         }
-        answer
     }
 
     /// Leaves the contacts of one direction in `query`.
@@ -239,7 +233,7 @@ impl Pair {
     }
 
     /// What a choice begins with.
-    fn nothing_chosen(&self, by: Choice, question: &Question, directions: &[Roles]) -> Chosen {
+    pub(crate) fn nothing_chosen(&self, by: Choice, question: &Question, directions: &[Roles]) -> Chosen {
         let (a, b) = (&self.a.shape, &self.b.shape);
         let segments = |roles: &Roles| if roles.swapped(a, b) { a.tree() } else { b.tree() }.segments();
         Chosen {
@@ -261,33 +255,71 @@ impl Pair {
         chosen: &mut Chosen,
         share: f64,
     ) -> Contacts {
-        let all = query.last();
-        let mut out = Contacts { origin: all.origin, swapped: all.swapped, list: Vec::new() };
-        match chosen.by {
+        let out = match chosen.by {
             Choice::Segments => {
-                let roles = if all.swapped { Roles::PointsOfA } else { Roles::PointsOfB };
+                let roles = if query.last().swapped { Roles::PointsOfA } else { Roles::PointsOfB };
                 let params = QueryParams { margin: question.margin, roles };
-                out.clone_from(query.segmented(&self.a.shape, &self.b.shape, pose, &params));
+                query.segmented(&self.a.shape, &self.b.shape, pose, &params).clone()
             }
+            _ => chosen.of(query.last()),
+        };
+        chosen.add(&out, pose, question, share);
+        out
+    }
+}
+
+impl Chosen {
+    /// The chosen ones of all contacts of a direction; segments are not told here.
+    pub(crate) fn of(&mut self, all: &Contacts) -> Contacts {
+        let mut out = Contacts { origin: all.origin, swapped: all.swapped, list: Vec::new() };
+        match self.by {
+            Choice::Segments => {}
             Choice::Reduce(n) => {
                 let reduction = Reducer::new().reduce(all, n, &mut out);
-                chosen.force_error = chosen.force_error.max(reduction.force_error);
-                chosen.torque_error = chosen.torque_error.max(reduction.torque_error);
+                self.force_error = self.force_error.max(reduction.force_error);
+                self.torque_error = self.torque_error.max(reduction.torque_error);
             }
             Choice::Bullet => {
                 out.list.extend(reduce::four(all).indices().iter().map(|i| all.list[*i]));
             }
         }
-        chosen.count += out.list.len();
-        if let (Some(law), Some(sum)) = (&question.force, &mut chosen.force) {
-            *sum = *sum + force::penalty(&out, law, pose, None, None).wrench * share;
-        }
         out
+    }
+
+    /// Counts what was chosen of a direction, and how it pushes.
+    pub(crate) fn add(&mut self, out: &Contacts, pose: &Pose, question: &Question, share: f64) {
+        self.count += out.list.len();
+        if let (Some(law), Some(sum)) = (&question.force, &mut self.force) {
+            *sum = *sum + force::penalty(out, law, pose, None, None).wrench * share;
+        }
     }
 }
 
 impl Answer {
-    fn add(&mut self, contacts: &Contacts, spent: Option<Spent>, share: f64) {
+    /// Without contacts yet.
+    pub(crate) fn new(question: &Question, distance: Distance, micros_distance: f64) -> Self {
+        Self {
+            intersects: false,
+            distance,
+            contact_count: 0,
+            contact_area: 0.0,
+            lists: Vec::new(),
+            push: DVec3::ZERO,
+            force: question.force.map(|_| Wrench::ZERO),
+            chosen: None,
+            limit: match question.method {
+                Method::Budget(limit) => Some(limit),
+                _ => None,
+            },
+            penetration: None,
+            micros_penetration: None,
+            micros: 0.0,
+            micros_distance,
+            micros_contacts: 0.0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, contacts: &Contacts, spent: Option<Spent>, share: f64) {
         self.contact_count += contacts.list.len();
         let mut deepest = f64::INFINITY;
         for c in &contacts.list {

@@ -11,6 +11,7 @@ mod drop;
 mod engine;
 mod files;
 mod formats;
+mod gpu;
 mod motion;
 mod outcome;
 mod page;
@@ -91,6 +92,7 @@ enum Command {
     Touch(cmd::touch::Args),
     Press(cmd::press::Args),
     Solid(cmd::solid::Args),
+    Gpu(cmd::gpu::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -110,6 +112,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Touch(args)) => cmd::touch::run(&args, &global),
         Some(Command::Press(args)) => cmd::press::run(&args, &global),
         Some(Command::Solid(args)) => cmd::solid::run(&args, &global),
+        Some(Command::Gpu(args)) => cmd::gpu::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }
 }

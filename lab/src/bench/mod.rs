@@ -11,6 +11,7 @@ pub mod encodings;
 pub mod engines;
 pub mod error;
 pub mod generation;
+pub mod gpu;
 pub mod machine;
 pub mod ours;
 pub mod paper;
@@ -23,7 +24,7 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 6] = ["generation", "encodings", "contact", "engines", "soft", "cloud"];
+pub const NAMES: [&str; 7] = ["generation", "encodings", "contact", "engines", "soft", "cloud", "gpu"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -59,6 +60,15 @@ pub struct Options {
     /// Folder for the saved run (default: lab/runs/DATE-MACHINE)
     #[arg(long)]
     pub save: Option<PathBuf>,
+    /// gpu: pixels along the box, or what makes as many samples (default: 512, 1024 and 2048)
+    #[arg(long)]
+    pub size: Option<u32>,
+    /// gpu: angles about each of two axes (default: 36)
+    #[arg(long)]
+    pub angles: Option<u32>,
+    /// gpu: part of the name of the device (default: the fastest)
+    #[arg(long)]
+    pub device: Option<String>,
 }
 
 impl Options {
@@ -89,6 +99,7 @@ pub fn run(options: &Options) -> Result<()> {
         "engines" => engines::run(options)?,
         "soft" => soft::run(options)?,
         "cloud" => cloud::run(options)?,
+        "gpu" => gpu::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;

@@ -12,6 +12,7 @@ const EXAMPLES: &str = "Examples:
   palpate bench engines --only drop --models FOLDER
   palpate bench soft --only growth
   palpate bench cloud --only nearest
+  palpate bench gpu --only mesh --size 1024
   palpate bench generation --json
 
 Benches compare with other programs, so they live in a program of their own, palpate-lab, beside this one:

@@ -1,8 +1,9 @@
 //! `palpate query`: two shapes in a pose, or in many: contact, distance, force.
 
 use crate::ask::{Answer, Choice, Method, Question};
+use crate::gpu::{By, GpuArgs};
 use crate::outcome::Outcome;
-use crate::pair::{PairArgs, not_unit, read_poses};
+use crate::pair::{Pair, PairArgs, not_unit, read_poses};
 use crate::parse::Limit;
 use crate::progress::Reporter;
 use crate::{Global, files, parse, picture, tell};
@@ -24,6 +25,7 @@ const EXAMPLES: &str = "Examples:
   palpate query a.palp b.palp --poses poses.csv --json > answers.json
   palpate query a.palp b.palp --stiffness 1e9 --reduce 8       eight contacts that push as all do
   palpate query a.palp b.palp --stiffness 1e9 --budget 20us    as much as 20 µs allow
+  palpate query a.palp b.palp --poses poses.csv --stiffness 1e9 --gpu       ten thousand poses at once
 
 A pose says where B is, seen from A: x y z, then the rotation as a quaternion qx qy qz qw (none: not rotated).
 Numbers are metres unless a unit follows, whatever --unit says about the files. poses.csv has one pose a line.
@@ -31,6 +33,9 @@ Answers are in A's frame; force and torque act on B, about B's origin. Distances
 of the surfaces: the true one is never larger, and smaller by the bound at most.
 Force and number are those of all contacts that were found; --segments and --reduce choose which of them are
 listed. A budget that does not suffice gives a coarser picture of the whole contact, and says how far it came.
+The GPU finds the same contacts as the CPU but for rounding, and so the same force; its distance is measured from
+the nearest point of a surface, not from the nearest place between points, so that its bound is wider.
+`palpate gpu` lists devices. --penetration, --reduce and pictures work with it, from what it found.
 Meshes are built each time: `palpate build` keeps them, and answers then come at once.";
 
 /// How the forces of the contacts make one.
@@ -105,6 +110,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "poses")]
     picture: Option<PathBuf>,
     #[command(flatten)]
+    gpu: GpuArgs,
+    #[command(flatten)]
     pair: PairArgs,
 }
 
@@ -140,24 +147,26 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let pair = args.pair.load(&reporter)?;
     let single = args.poses.is_none();
     let question = args.question(single);
-    let answers = palpate::par::with_threads(args.pair.build.threads, || {
-        if single {
-            // Once before: the first query grows its memory.
-            let mut query = Query::new();
-            let _ = pair.ask(&mut query, &poses[0], &question);
-            vec![Some(pair.ask(&mut query, &poses[0], &question))]
-        } else {
-            reporter.stage("ask", poses.len() as u64);
-            batch(&poses, |query, pose| {
-                reporter.advance(1);
-                // After Ctrl-C the rest is not worth waiting for; `check` below ends the command.
-                (!reporter.cancelled()).then(|| pair.ask(query, pose, &question))
-            })
-        }
-    });
-    reporter.check()?;
-    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+    let by = palpate::par::with_threads(args.pair.build.threads, || {
+        args.gpu.ask(&pair, &poses, &question, &reporter)
+    })?;
     let mut warnings = pair.warnings();
+    let device;
+    let answers = match by {
+        Some(By::Gpu(asked)) => {
+            warnings.extend(asked.warnings);
+            device = Some((asked.device, None));
+            asked.answers
+        }
+        other => {
+            device = other.map(|by| match by {
+                By::Cpu(why) => ("cpu".to_owned(), Some(why)),
+                By::Gpu(asked) => (asked.device, None),
+            });
+            args.ask_cpu(&pair, &poses, &question, &reporter)
+        }
+    };
+    reporter.check()?;
     warnings.extend(question.warnings());
     warnings.extend(not_unit(noted));
     if let Some(path) = &args.picture {
@@ -183,11 +192,18 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     };
     json["shapes"] = pair.json();
     json["warnings"] = json!(warnings);
+    if let Some((name, fallback)) = &device {
+        json["device"] = json!(name);
+        json["fallback"] = json!(fallback);
+    }
     json["picture"] = json!(args.picture.as_ref().map(|p| p.display().to_string()));
     let mut text = match single {
         true => tell::one(&pair, &poses[0], &question, &answers[0]),
         false => tell::many(&pair, &answers),
     };
+    if let Some((name, _)) = &device {
+        let _ = writeln!(text, "  answered by {}", if name == "cpu" { "the CPU" } else { name });
+    }
     for warning in &warnings {
         let _ = writeln!(text, "! {warning}");
     }
@@ -198,6 +214,25 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
 }
 
 impl Args {
+    /// Every answer, one after the other or on all threads; fewer after Ctrl-C.
+    fn ask_cpu(&self, pair: &Pair, poses: &[Pose], question: &Question, reporter: &Reporter) -> Vec<Answer> {
+        palpate::par::with_threads(self.pair.build.threads, || {
+            if self.poses.is_none() {
+                // Once before: the first query grows its memory.
+                let mut query = Query::new();
+                let _ = pair.ask(&mut query, &poses[0], question);
+                return vec![pair.ask(&mut query, &poses[0], question)];
+            }
+            reporter.stage("ask", poses.len() as u64);
+            let all = batch(poses, |query, pose| {
+                reporter.advance(1);
+                // After Ctrl-C the rest is not worth waiting for; `check` then ends the command.
+                (!reporter.cancelled()).then(|| pair.ask(query, pose, question))
+            });
+            all.into_iter().flatten().collect()
+        })
+    }
+
     fn question(&self, single: bool) -> Question {
         let force = self.stiffness.map(|k| ForceParams {
             law: match self.law {

@@ -111,6 +111,9 @@ mod tests {
                 setup: false,
                 list: false,
                 save: None,
+                size: None,
+                angles: None,
+                device: None,
             };
             let report = run_beside(&options, &[]).expect("a run");
             assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
