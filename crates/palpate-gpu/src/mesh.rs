@@ -56,6 +56,8 @@ pub struct GpuMesh {
     pub(crate) size: f64,
     pub(crate) origin: DVec3,
     pub(crate) spacing: f64,
+    /// One more than the largest number of a triangle.
+    pub(crate) numbered: u32,
     vertex_count: usize,
     triangles: usize,
 }
@@ -126,6 +128,7 @@ impl GpuMesh {
             size: farthest(mesh.aabb(), origin),
             origin,
             spacing,
+            numbered: 0,
             vertex_count: count,
             triangles: 0,
         };
@@ -172,6 +175,7 @@ impl GpuMesh {
         self.clusters = (padded / CLUSTER) as u32;
         self.balls = kernel::room(gpu, "balls", 16 * u64::from(self.clusters), usage);
         self.triangles = numbers.len();
+        self.numbered = mesh.triangles().len() as u32;
         self.spacing = spacing;
         self.id = next_id();
         self.moved = true;
