@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "a program")]
 
 #[path = "../../../lab/src/dragons.rs"]
+#[expect(unreachable_pub, reason = "public where it belongs, in the lab")]
 mod dragons;
 
 use anyhow::{Context, Result, bail};
@@ -14,8 +15,8 @@ use std::path::PathBuf;
 
 fn main() -> Result<()> {
     let (mut model, mut folder): (Option<PathBuf>, Option<PathBuf>) = (None, None);
-    let mut options = dragons::Options::default();
-    options.command = std::env::args().collect::<Vec<_>>().join(" ");
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let mut options = dragons::Options { command, ..dragons::Options::default() };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut number = || -> Result<f64> {

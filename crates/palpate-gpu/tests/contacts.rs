@@ -5,7 +5,7 @@
 
 use glam::{DQuat, DVec3, Vec3};
 use palpate::contact::Contact;
-use palpate::field::{Field, FieldParams, Source};
+use palpate::field::{Field, FieldParams};
 use palpate::math::Pose;
 use palpate::mesh::{Mesh, samples};
 use palpate::soft::{FieldSampler, Sampling, SoftMesh};
@@ -69,7 +69,7 @@ fn lists_are_those_of_the_cpu_as_two_samplings_are() {
     let (spacing, margin) = (4e-3, 5e-4);
     let mut there = GpuMesh::new(&gpu, &mesh, spacing).unwrap();
     // Some touch, one is far away, one is nowhere.
-    let mut poses: Vec<(usize, Pose)> = (0..12)
+    let mut poses: Vec<(usize, Pose)> = (0..12_i32)
         .map(|i| {
             let turn = DQuat::from_euler(glam::EulerRot::XYZ, 0.4 * f64::from(i), 0.3, 0.1 * f64::from(i));
             let place = DVec3::new(0.02 * f64::from(i) - 0.1, 0.01 * f64::from(i % 5), 0.004 * f64::from(i));
@@ -114,7 +114,7 @@ fn lists_are_those_of_the_cpu_as_two_samplings_are() {
         }
         let want = sampler.find(field, &mesh, pose, Sampling::Area { spacing }, margin).unwrap();
         let ((area, force, count), (area_0, force_0, count_0)) = (sums(list), sums(&want.contacts.list));
-        println!("{count:5} {count_0:5} area {area:.3e} {area_0:.3e} force {force:.3e} {force_0:.3e}");
+        println!("{count:5} {count_0:5} area {area:.3e} {area_0:.3e} force {force} {force_0}");
         // Samples that one has and the other has not are along the edge of what is inside, within a spacing of it.
         let edge = 1.5 * (4.0 * std::f64::consts::PI * area_0.max(area)).sqrt() + 4.0 * spacing;
         assert!((area - area_0).abs() <= 0.67 * edge * spacing);

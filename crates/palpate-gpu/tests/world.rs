@@ -139,10 +139,10 @@ fn sheet(n: u32, side: f64) -> SoftMesh {
 fn bodies_fall_on_a_sheet_and_are_lifted_by_it() {
     let Some(gpu) = gpu() else { return };
     let ball = shape(samples::sphere(0.03, 4), 24.0);
-    let mesh = sheet(60, 0.3);
+    let mesh = sheet(60, 0.6);
     let run = || {
         let mut world = World::new(&WorldParams::default()).unwrap();
-        let aabb = Aabb { min: DVec3::new(-0.15, -0.15, -0.2), max: DVec3::new(0.15, 0.15, 0.08) };
+        let aabb = Aabb { min: DVec3::new(-0.3, -0.3, -0.2), max: DVec3::new(0.3, 0.3, 0.08) };
         let solid = Analytic::cuboid(aabb.centre(), 0.5 * aabb.extent()).unwrap();
         let floor = world.add(solid, &BodyParams { kind: Kind::Static, ..Default::default() }).unwrap();
         let drop = |x: f64, z: f64| BodyParams {

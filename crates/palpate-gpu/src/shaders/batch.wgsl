@@ -18,7 +18,7 @@ struct Frame {
     lengths: vec4<f32>,
     // Points, clusters, chunks, what is asked for.
     counts: vec4<u32>,
-    // Poses, the first answer, entries there is room for in the list, the first partial.
+    // Poses, the first of them and of the answers, entries there is room for in the list, the first partial.
     places: vec4<u32>,
 }
 
@@ -79,14 +79,14 @@ fn unsorted(k: u32) -> f32 {
 }
 
 fn placed(pose: u32, p: vec3<f32>) -> vec3<f32> {
-    let x = poses[pose].x;
-    let y = poses[pose].y;
-    let z = poses[pose].z;
+    let x = poses[frame.places.y + pose].x;
+    let y = poses[frame.places.y + pose].y;
+    let z = poses[frame.places.y + pose].z;
     return vec3(dot(x.xyz, p) + x.w, dot(y.xyz, p) + y.w, dot(z.xyz, p) + z.w);
 }
 
 fn turned(pose: u32, v: vec3<f32>) -> vec3<f32> {
-    return vec3(dot(poses[pose].x.xyz, v), dot(poses[pose].y.xyz, v), dot(poses[pose].z.xyz, v));
+    return vec3(dot(poses[frame.places.y + pose].x.xyz, v), dot(poses[frame.places.y + pose].y.xyz, v), dot(poses[frame.places.y + pose].z.xyz, v));
 }
 
 fn none() -> Partial {
@@ -154,7 +154,7 @@ fn pushed(pose: u32, r: vec3<f32>, along: vec3<f32>, depth: f32) -> Push {
     if (frame.counts.w & MOVING) == 0u {
         return Push(along * pressure, pressure, false);
     }
-    let v = poses[pose].linear.xyz + cross(poses[pose].angular.xyz, r);
+    let v = poses[frame.places.y + pose].linear.xyz + cross(poses[frame.places.y + pose].angular.xyz, r);
     let closing = dot(along, v);
     pressure = max(pressure - frame.law.x * closing, 0.0);
     let across = v - along * closing;
