@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let field = Field::build(&mesh, voxel, &FieldParams::default())?;
         let soft = SoftMesh::from_mesh(&mesh);
         let pixel = field.lattice().aabb().extent().max_element() / size;
-        let spacing = 1.5 * pixel;
+        let spacing = std::env::args().nth(3).map_or(1.5, |s| s.parse().unwrap_or(1.5)) * pixel;
         println!(
             "{name}: {} triangles, field {:.1} MB",
             soft.triangles().len(),
@@ -31,9 +31,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
         for interpolation in [Interpolation::Shader, Interpolation::Texture] {
             for (threads, groups) in
-                [(64, 2112), (128, 1056), (128, 2112), (128, 4224), (256, 1056), (256, 2112)]
+                [(64, 1056), (64, 2112), (128, 264), (128, 528), (128, 1056), (128, 2112)]
             {
-                if interpolation == Interpolation::Texture && (threads, groups) != (128, 2112) {
+                if interpolation == Interpolation::Texture && (threads, groups) != (128, 1056) {
                     continue;
                 }
                 let on = GpuField::new(&gpu, &field, interpolation)?;
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         sampler.nearest(&on, &mut there, &pose)?;
                         near.push(began.elapsed().as_secs_f64());
                         let began = Instant::now();
-                        sampler.round_trip()?;
+                        sampler.round_trip(&on, &mut there)?;
                         empty.push(began.elapsed().as_secs_f64());
                     }
                 }

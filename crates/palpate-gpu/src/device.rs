@@ -89,6 +89,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     name: Arc<str>,
     software: bool,
+    vulkan: bool,
     trouble: Arc<Mutex<Option<String>>>,
 }
 
@@ -155,7 +156,8 @@ impl Gpu {
             }
         });
         let software = info.device_type == DeviceType::Cpu;
-        Self { device, queue, name: info.name.as_str().into(), software, trouble }
+        let vulkan = info.backend == wgpu::Backend::Vulkan;
+        Self { device, queue, name: info.name.as_str().into(), software, vulkan, trouble }
     }
 
     /// The device's name, as its driver says it.
@@ -190,6 +192,11 @@ impl Gpu {
     /// Whether results are written where the host can read them, without a copy.
     pub(crate) fn direct(&self) -> bool {
         self.has(Features::MAPPABLE_PRIMARY_BUFFERS)
+    }
+
+    /// Whether a storage barrier holds for the whole device, so that the last workgroup may read what others wrote. Vulkan's does.
+    pub(crate) fn fuses(&self) -> bool {
+        self.vulkan
     }
 
     /// An error the device had since it was opened. It stays: what is on the device may be incomplete.

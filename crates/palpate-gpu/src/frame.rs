@@ -24,6 +24,8 @@ pub(crate) struct Frame {
     /// Force of one unit on the device [N].
     unit: f64,
     coarse: bool,
+    /// Parts of triangles in all.
+    items: usize,
 }
 
 impl Frame {
@@ -86,7 +88,7 @@ impl Frame {
         ];
         let coarse =
             spacing > mesh.spacing * scale * (1.0 + 1e-9) || 2.0 * mesh.size > MOST * 255.0 * mesh.spacing;
-        Some(Self { numbers, unit, coarse })
+        Some(Self { numbers, unit, coarse, items: mesh.items_used })
     }
 
     /// The answer in the field's frame [m, N].
@@ -118,7 +120,7 @@ impl Frame {
         let wrench =
             Wrench { force: vector(told.force) * newton, torque: vector(told.torque) * newton * voxel };
         let wrench = wrench.about(field_from_mesh.translation - lattice.aabb().centre());
-        let [used, sliding, samples, culled] = told.counts.map(|n| n as usize);
+        let [used, sliding, samples, sampled] = told.counts.map(|n| n as usize);
         let rubs = params.friction.static_coefficient > 0.0 || params.friction.dynamic_coefficient > 0.0;
         let mut force = Force {
             wrench,
@@ -139,7 +141,7 @@ impl Frame {
             deepest,
             force,
             samples,
-            culled,
+            culled: self.items.saturating_sub(sampled),
             farther_than: None,
             non_finite: false,
             coarse: self.coarse,

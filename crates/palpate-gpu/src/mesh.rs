@@ -14,6 +14,8 @@ pub(crate) const CLUSTER: usize = 64;
 const MOST_PARTS: u32 = 255;
 /// Divisions of a part along an edge that a triangle is cut for: as many samples as keep a workgroup's threads busy once.
 const DIVISIONS: f64 = 8.0;
+/// Samples of a cluster that is full before it has all its items: few enough that a workgroup is soon done with it.
+const SAMPLES: f64 = 512.0;
 /// Most items: a buffer of four numbers each must be bound in one piece on small devices.
 const MOST_ITEMS: usize = 1 << 27;
 /// An item that stands for nothing.
@@ -153,21 +155,29 @@ impl GpuMesh {
         let numbers: Vec<u32> = (0..mesh.triangles().len() as u32).filter(|t| mesh.takes_part(*t)).collect();
         let order = palpate::field::curve_order(mesh.positions(), &taking);
         let (mut items, mut parts) = (Vec::with_capacity(order.len()), Vec::with_capacity(order.len()));
+        let (mut used, mut samples) = (0, 0.0);
         for t in order {
             let [a, b, c] = taking[t as usize];
-            let m = cuts(mesh, [a, b, c], spacing);
-            if items.len() + (m * m) as usize > MOST_ITEMS {
+            let divisions = divisions(mesh, [a, b, c], spacing);
+            let m = cuts(divisions);
+            let each = (divisions / f64::from(m)).ceil().clamp(1.0, DIVISIONS).powi(2);
+            if items.len() + CLUSTER * (m * m) as usize > MOST_ITEMS {
                 return Err(too_fine(gpu, items.len() as u64));
             }
             for part in 0..m * m {
+                if samples + each > SAMPLES {
+                    pad(&mut items, &mut parts);
+                    samples = 0.0;
+                }
                 items.push([a, b, c, numbers[t as usize]]);
                 parts.push(m << 16 | part);
+                used += 1;
+                samples = if items.len() % CLUSTER == 0 { 0.0 } else { samples + each };
             }
         }
-        self.items_used = items.len();
-        let padded = items.len().next_multiple_of(CLUSTER);
-        items.resize(padded, [0, 0, 0, NOTHING]);
-        parts.resize(padded, 1 << 16);
+        self.items_used = used;
+        pad(&mut items, &mut parts);
+        let padded = items.len();
         gpu.fits("a mesh's triangles", 16 * padded as u64, "use a larger spacing, or several meshes")?;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         self.items = kernel::buffer(gpu, "items", &items, usage);
@@ -272,12 +282,23 @@ impl GpuMesh {
     }
 }
 
-/// Into how many parts along an edge a triangle is cut for this spacing.
-fn cuts(mesh: &SoftMesh, corners: [u32; 3], spacing: f64) -> u32 {
+/// Divisions of a triangle along its longest edge for this spacing.
+fn divisions(mesh: &SoftMesh, corners: [u32; 3], spacing: f64) -> f64 {
     let [a, b, c] = corners.map(|v| mesh.positions()[v as usize]);
     let longest = a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a)).sqrt();
-    let divisions = (longest / spacing / DIVISIONS).ceil();
-    if divisions > 1.0 { divisions.min(f64::from(MOST_PARTS)) as u32 } else { 1 }
+    (longest / spacing).ceil().max(1.0)
+}
+
+/// Into how many parts along an edge a triangle is cut.
+fn cuts(divisions: f64) -> u32 {
+    (divisions / DIVISIONS).ceil().clamp(1.0, f64::from(MOST_PARTS)) as u32
+}
+
+/// Fills the last cluster up with nothing.
+fn pad(items: &mut Vec<[u32; 4]>, parts: &mut Vec<u32>) {
+    let padded = items.len().next_multiple_of(CLUSTER);
+    items.resize(padded, [0, 0, 0, NOTHING]);
+    parts.resize(padded, 1 << 16);
 }
 
 fn middle(aabb: Aabb) -> DVec3 {

@@ -18,7 +18,11 @@ use wgpu::BufferUsages;
 /// Threads of a workgroup that samples a cluster.
 const THREADS: u32 = 128;
 /// Most workgroups that are started: what a large device runs at once.
-const GROUPS: u32 = 2112;
+const GROUPS: u32 = 1056;
+/// The same of a processor in software: each costs, and few run at once.
+const GROUPS_OF_SOFTWARE: u32 = 32;
+/// Workgroups of a set, as in `collide.wgsl`.
+const SET: u32 = 64;
 /// Pairs whose bindings are kept.
 const KEPT: usize = 64;
 
@@ -29,7 +33,7 @@ pub struct GpuSampler {
     programs: [Option<Program>; 3],
     fit: Kernel,
     partials: wgpu::Buffer,
-    bound: wgpu::Buffer,
+    state: wgpu::Buffer,
     frame: wgpu::Buffer,
     answer: Answer,
     groups: Vec<Bound>,
@@ -44,6 +48,15 @@ struct Program {
     least: Kernel,
     nearest: Kernel,
     finish: Kernel,
+    nothing: Kernel,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ask {
+    Nothing,
+    Collide,
+    Nearest,
 }
 
 /// Bindings of a field and a mesh.
@@ -70,20 +83,24 @@ pub(crate) struct Told {
 impl GpuSampler {
     /// Compiles what every question needs; the rest is compiled when it is first asked for.
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
-        Self::tuned(gpu, THREADS, GROUPS)
+        Self::tuned(gpu, THREADS, if gpu.is_software() { GROUPS_OF_SOFTWARE } else { GROUPS })
     }
 
     /// [`GpuSampler::new`] with other numbers of threads, a power of two from 64 on, and workgroups, to measure what suits a device.
     #[doc(hidden)]
     pub fn tuned(gpu: &Gpu, threads: u32, most_groups: u32) -> Result<Self, GpuError> {
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let partial = 64 * u64::from(most_groups);
+        // Of each workgroup, and of each set of them.
+        let partial = 64 * u64::from(most_groups + most_groups.div_ceil(SET));
+        // No bound, and no workgroup or set of them done.
+        let mut state = vec![0u32; 2 + most_groups.div_ceil(SET) as usize];
+        state[0] = u32::MAX;
         let out = Self {
             gpu: gpu.clone(),
             programs: [None, None, None],
             fit: fit_kernel(gpu),
             partials: kernel::room(gpu, "partials", partial, storage),
-            bound: kernel::buffer(gpu, "bound", &[u32::MAX; 4], storage),
+            state: kernel::buffer(gpu, "state", &state, storage),
             frame: kernel::room(gpu, "frame", 128, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             answer: Answer::new(gpu, "answer", size_of::<Told>() as u64),
             groups: Vec::new(),
@@ -117,7 +134,7 @@ impl GpuSampler {
         let Some(frame) = Frame::new(field, mesh, field_from_mesh, margin, params, motion) else {
             return Ok(FieldSummary { non_finite: true, ..FieldSummary::default() });
         };
-        let told = self.run(field, mesh, &frame, false)?;
+        let told = self.run(field, mesh, &frame, Ask::Collide)?;
         Ok(frame.summary(&told, field, field_from_mesh, params, true))
     }
 
@@ -135,15 +152,16 @@ impl GpuSampler {
         let Some(frame) = Frame::new(field, mesh, field_from_mesh, 0.0, &params, &Twist::ZERO) else {
             return Ok(FieldSummary { non_finite: true, ..FieldSummary::default() });
         };
-        let told = self.run(field, mesh, &frame, true)?;
+        let told = self.run(field, mesh, &frame, Ask::Nearest)?;
         Ok(frame.summary(&told, field, field_from_mesh, &params, false))
     }
 
-    /// An empty question: what one costs at least, whatever is asked.
+    /// An empty question: a kernel that only answers. What any question costs at least.
     #[doc(hidden)]
-    pub fn round_trip(&mut self) -> Result<(), GpuError> {
-        let encoder = self.gpu.device.create_command_encoder(&Default::default());
-        self.answer.take(&self.gpu, encoder, size_of::<Told>() as u64, |_| ())
+    pub fn round_trip(&mut self, field: &GpuField, mesh: &mut GpuMesh) -> Result<(), GpuError> {
+        let frame = Frame::new(field, mesh, &Pose::IDENTITY, 0.0, &ForceParams::default(), &Twist::ZERO);
+        let Some(frame) = frame else { return Ok(()) };
+        self.run(field, mesh, &frame, Ask::Nothing).map(|_| ())
     }
 
     fn run(
@@ -151,7 +169,7 @@ impl GpuSampler {
         field: &GpuField,
         mesh: &mut GpuMesh,
         frame: &Frame,
-        nearest: bool,
+        ask: Ask,
     ) -> Result<Told, GpuError> {
         let which = field.interpolation() as usize;
         if self.programs[which].is_none() {
@@ -190,20 +208,25 @@ impl GpuSampler {
                 }
                 pass.dispatch_workgroups(groups, 1, 1);
             };
-            if mesh.moved {
+            if mesh.moved && ask != Ask::Nothing {
                 step(&self.fit, &bound.fit, started);
             }
-            if nearest {
-                step(&program.least, &bound.field, mesh.clusters.div_ceil(64).clamp(1, self.most_groups));
-                step(&program.nearest, &bound.field, started);
-            } else {
-                step(&program.collide, &bound.field, started);
+            match ask {
+                Ask::Nothing => step(&program.nothing, &bound.field, 1),
+                Ask::Collide => step(&program.collide, &bound.field, started),
+                Ask::Nearest => {
+                    let groups = mesh.clusters.div_ceil(64).clamp(1, self.most_groups);
+                    step(&program.least, &bound.field, groups);
+                    step(&program.nearest, &bound.field, started);
+                }
             }
-            step(&program.finish, &bound.field, 1);
+            if !self.gpu.fuses() && ask != Ask::Nothing {
+                step(&program.finish, &bound.field, 1);
+            }
         }
         let told =
             self.answer.take(&self.gpu, encoder, size_of::<Told>() as u64, bytemuck::pod_read_unaligned)?;
-        mesh.moved = false;
+        mesh.moved &= ask == Ask::Nothing;
         Ok(told)
     }
 
@@ -216,7 +239,7 @@ impl GpuSampler {
         let mut all = vec![items, parts, vertices, balls, speeds.as_entire_binding(), info, first, second];
         all.push(self.partials.as_entire_binding());
         all.push(self.answer.buffer.as_entire_binding());
-        all.push(self.bound.as_entire_binding());
+        all.push(self.state.as_entire_binding());
         let mut fit: Vec<wgpu::BindingResource<'_>> = all[..4].to_vec();
         if !self.gpu.immediate() {
             all.push(frame.clone());
@@ -247,12 +270,13 @@ impl Program {
         let kernel = |label, entry, threads: &[(&str, f64)]| {
             Kernel::with_layout(gpu, label, &module, entry, &layout, true, threads)
         };
-        let threads = [("THREADS", f64::from(threads))];
+        let threads = [("THREADS", f64::from(threads)), ("FUSED", f64::from(u8::from(gpu.fuses())))];
         Self {
             collide: kernel("collide", "collide", &threads),
             least: kernel("least", "least", &[]),
             nearest: kernel("nearest", "nearest", &threads),
-            finish: kernel("finish", "finish", &threads),
+            finish: kernel("finish", "finish", &threads[..1]),
+            nothing: kernel("nothing", "nothing", &[]),
         }
     }
 }

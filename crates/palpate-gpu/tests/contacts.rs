@@ -3,26 +3,15 @@
 //! Referees: the field itself, at every contact; [`FieldSampler`] at the same spacing, for areas, forces and counts.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
+mod common;
+
 use glam::{DQuat, DVec3, Vec3};
 use palpate::contact::Contact;
 use palpate::field::{Field, FieldParams};
 use palpate::math::Pose;
 use palpate::mesh::{Mesh, samples};
 use palpate::soft::{FieldSampler, Sampling, SoftMesh};
-use palpate_gpu::{
-    Gpu, GpuContacts, GpuError, GpuField, GpuMesh, GpuParams, Interpolation, MeshContacts, MeshJob,
-};
-
-fn gpu() -> Option<Gpu> {
-    match Gpu::open(&GpuParams::default()) {
-        Ok(gpu) => Some(gpu),
-        Err(GpuError::NoAdapter { .. }) if std::env::var("PALPATE_GPU").as_deref() != Ok("required") => {
-            println!("skipped: no GPU");
-            None
-        }
-        Err(e) => panic!("{e}"),
-    }
-}
+use palpate_gpu::{GpuContacts, GpuError, GpuField, GpuMesh, Interpolation, MeshContacts, MeshJob};
 
 /// A sheet of n × n squares with waves.
 fn sheet(n: u32, side: f64, height: f64) -> SoftMesh {
@@ -58,7 +47,7 @@ fn sums(list: &[Contact]) -> (f64, DVec3, usize) {
 
 #[test]
 fn lists_are_those_of_the_cpu_as_two_samplings_are() {
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = common::device() else { return };
     let fields = [
         field(samples::bumpy_sphere(0.05, 0.008, 6, 5, 1), 48.0),
         field(samples::cuboid(DVec3::new(0.06, 0.04, 0.03)), 32.0),
@@ -147,7 +136,7 @@ fn lists_are_those_of_the_cpu_as_two_samplings_are() {
 
 #[test]
 fn bad_input_is_refused() {
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = common::device() else { return };
     let field = field(samples::cuboid(DVec3::splat(0.04)), 16.0);
     let on = GpuField::new(&gpu, &field, Interpolation::Shader).unwrap();
     let mut there = GpuMesh::new(&gpu, &sheet(4, 0.1, 0.0), 0.01).unwrap();

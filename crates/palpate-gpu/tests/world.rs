@@ -1,6 +1,8 @@
 //! A world whose contacts are found on the GPU: those of the CPU, and bodies that fall on a sheet that moves.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
+mod common;
+
 use glam::{DQuat, DVec3};
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
@@ -9,18 +11,7 @@ use palpate::mesh::{Mesh, samples};
 use palpate::soft::SoftMesh;
 use palpate::world::{Asked, BodyId, BodyParams, CpuNarrow, Found, Kind, Narrow, World, WorldParams};
 use palpate::{Contacts, Shape};
-use palpate_gpu::{Gpu, GpuError, GpuMesh, GpuNarrow, GpuParams};
-
-fn gpu() -> Option<Gpu> {
-    match Gpu::open(&GpuParams::default()) {
-        Ok(gpu) => Some(gpu),
-        Err(GpuError::NoAdapter { .. }) if std::env::var("PALPATE_GPU").as_deref() != Ok("required") => {
-            println!("skipped: no GPU");
-            None
-        }
-        Err(e) => panic!("{e}"),
-    }
-}
+use palpate_gpu::{GpuMesh, GpuNarrow};
 
 fn shape(raw: palpate::mesh::RawMesh, cells: f64) -> Shape {
     let mesh = Mesh::new(raw, &Default::default()).unwrap();
@@ -63,7 +54,7 @@ fn compare(got: &Contacts, want: &Contacts, margin: f64, voxel: f64) -> usize {
 
 #[test]
 fn contacts_are_those_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = common::device() else { return };
     let (bump, gear) = (bump(), shape(samples::by_name("gear").unwrap(), 40.0));
     let scale = 0.1 / gear.aabb().extent().max_element();
     let gear = gear.scaled(scale).unwrap().compact();
@@ -137,7 +128,7 @@ fn sheet(n: u32, side: f64) -> SoftMesh {
 
 #[test]
 fn bodies_fall_on_a_sheet_and_are_lifted_by_it() {
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = common::device() else { return };
     let ball = shape(samples::sphere(0.03, 4), 24.0);
     let mesh = sheet(60, 0.6);
     let run = || {

@@ -18,7 +18,7 @@ struct Frame {
     lengths: vec4<f32>,
     // Points, clusters, chunks, what is asked for.
     counts: vec4<u32>,
-    // Poses, the first of them and of the answers, entries there is room for in the list, the first partial.
+    // Poses, the first of them and of their answers, entries there is room for in the list, the first partial.
     places: vec4<u32>,
 }
 
@@ -79,14 +79,14 @@ fn unsorted(k: u32) -> f32 {
 }
 
 fn placed(pose: u32, p: vec3<f32>) -> vec3<f32> {
-    let x = poses[frame.places.y + pose].x;
-    let y = poses[frame.places.y + pose].y;
-    let z = poses[frame.places.y + pose].z;
+    let x = poses[pose].x;
+    let y = poses[pose].y;
+    let z = poses[pose].z;
     return vec3(dot(x.xyz, p) + x.w, dot(y.xyz, p) + y.w, dot(z.xyz, p) + z.w);
 }
 
 fn turned(pose: u32, v: vec3<f32>) -> vec3<f32> {
-    return vec3(dot(poses[frame.places.y + pose].x.xyz, v), dot(poses[frame.places.y + pose].y.xyz, v), dot(poses[frame.places.y + pose].z.xyz, v));
+    return vec3(dot(poses[pose].x.xyz, v), dot(poses[pose].y.xyz, v), dot(poses[pose].z.xyz, v));
 }
 
 fn none() -> Partial {
@@ -154,7 +154,7 @@ fn pushed(pose: u32, r: vec3<f32>, along: vec3<f32>, depth: f32) -> Push {
     if (frame.counts.w & MOVING) == 0u {
         return Push(along * pressure, pressure, false);
     }
-    let v = poses[frame.places.y + pose].linear.xyz + cross(poses[frame.places.y + pose].angular.xyz, r);
+    let v = poses[pose].linear.xyz + cross(poses[pose].angular.xyz, r);
     let closing = dot(along, v);
     pressure = max(pressure - frame.law.x * closing, 0.0);
     let across = v - along * closing;
@@ -206,11 +206,11 @@ fn keep(at: u32, pose: u32, i: u32, u: vec3<f32>, s: vec4<f32>, area: f32) {
 @compute @workgroup_size(THREADS)
 fn touch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let job = group.y * groups.x + group.x;
-    let pose = job / frame.counts.z;
-    let chunk = job % frame.counts.z;
-    if pose >= frame.places.x {
+    if job >= frame.places.x * frame.counts.z {
         return;
     }
+    let pose = frame.places.y + job / frame.counts.z;
+    let chunk = job % frame.counts.z;
     let margin = frame.lengths.x;
     let slack = frame.lengths.y;
     let first = chunk * CLUSTERS;
@@ -326,10 +326,11 @@ fn touch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
 // The point that is nearest or deepest, of each pose: a workgroup has a pose.
 @compute @workgroup_size(THREADS)
 fn nearest(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let pose = group.y * groups.x + group.x;
-    if pose >= frame.places.x {
+    let job = group.y * groups.x + group.x;
+    if job >= frame.places.x {
         return;
     }
+    let pose = frame.places.y + job;
     let slack = frame.lengths.y;
     var own = none();
     // Of a point of each cluster.
@@ -371,9 +372,9 @@ fn nearest(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
     }
     let all = reduce(own, t);
     if t == 0u {
-        partials[frame.places.w + pose * frame.counts.z] = all;
+        partials[frame.places.w + job * frame.counts.z] = all;
         for (var chunk = 1u; chunk < frame.counts.z; chunk += 1u) {
-            partials[frame.places.w + pose * frame.counts.z + chunk] = none();
+            partials[frame.places.w + job * frame.counts.z + chunk] = none();
         }
     }
 }
@@ -381,13 +382,13 @@ fn nearest(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
 // Adds up the chunks of each pose, in order, and looks once more at the deepest.
 @compute @workgroup_size(64)
 fn close(@builtin(global_invocation_id) id: vec3<u32>) {
-    let pose = id.x;
-    if pose >= frame.places.x {
+    if id.x >= frame.places.x {
         return;
     }
+    let pose = frame.places.y + id.x;
     var all = none();
     for (var chunk = 0u; chunk < frame.counts.z; chunk += 1u) {
-        all = sum(all, partials[frame.places.w + pose * frame.counts.z + chunk]);
+        all = sum(all, partials[frame.places.w + id.x * frame.counts.z + chunk]);
     }
     var out: Answer;
     out.sums = all;
@@ -400,5 +401,5 @@ fn close(@builtin(global_invocation_id) id: vec3<u32>) {
         out.normal = vec4(normal_of(s.xyz, own), bitcast<f32>(i));
         out.own = vec4(own, points[i].w);
     }
-    answers[frame.places.y + pose] = out;
+    answers[pose] = out;
 }

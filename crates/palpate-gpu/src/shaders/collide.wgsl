@@ -5,7 +5,7 @@ struct Partial {
     force: vec4<f32>,
     // Torque about the middle of the box, sum of normal forces.
     torque: vec4<f32>,
-    // Samples within the margin that have depth, those that slide, samples in all, items left out.
+    // Samples within the margin that have depth, those that slide, samples in all, items that were sampled.
     counts: vec4<u32>,
     // Distance of the deepest as bits that sort, its item, its sample, divisions of the item.
     deepest: vec4<u32>,
@@ -33,17 +33,29 @@ struct Item {
 
 @group(0) @binding(3) var<storage, read> balls: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> speeds: array<f32>;
-@group(0) @binding(8) var<storage, read_write> partials: array<Partial>;
+// A partial sum of each workgroup, sixteen words each: atomic, as the last workgroup reads what others wrote.
+@group(0) @binding(8) var<storage, read_write> partials: array<atomic<u32>>;
 @group(0) @binding(9) var<storage, read_write> answer: Answer;
-// Bits that sort of a distance that some sample has.
-@group(0) @binding(10) var<storage, read_write> bound: atomic<u32>;
+@group(0) @binding(10) var<storage, read_write> state: State;
+
+struct State {
+    // Bits that sort of a distance that some sample has.
+    bound: atomic<u32>,
+    // Sets of workgroups that are done, then workgroups of each set.
+    done: array<atomic<u32>>,
+}
 
 const NOTHING: u32 = 0xffffffffu;
 override THREADS: u32 = 128u;
+// Whether the last workgroup finishes, which needs a barrier for the whole device; else another kernel does.
+override FUSED: bool = false;
 
 var<workgroup> work: array<Item, 64>;
 var<workgroup> ends: array<u32, 64>;
 var<workgroup> kept: array<Partial, THREADS>;
+// Clusters that are looked at, a bit each.
+var<workgroup> looked: array<atomic<u32>, 32>;
+var<workgroup> shared_word: u32;
 
 // Floats as integers that sort in the same way.
 fn sortable(x: f32) -> u32 {
@@ -118,26 +130,24 @@ fn ball_may_reach(cluster: u32, cut: f32) -> bool {
     return !(distance_at(placed(ball.xyz)) > limit(cut, radius, frame.slack.x));
 }
 
-// Which item has sample `s` of a cluster.
+// Which item has sample `s` of a cluster. Written out: loops cost as much again.
 fn find(s: u32) -> u32 {
-    var low = 0u;
-    for (var step = 32u; step > 0u; step /= 2u) {
-        if ends[low + step - 1u] <= s {
-            low += step;
-        }
-    }
-    return low;
+    var low = select(0u, 32u, ends[31] <= s);
+    low += select(0u, 16u, ends[low + 15u] <= s);
+    low += select(0u, 8u, ends[low + 7u] <= s);
+    low += select(0u, 4u, ends[low + 3u] <= s);
+    low += select(0u, 2u, ends[low + 1u] <= s);
+    return low + select(0u, 1u, ends[low] <= s);
 }
 
 // Keeps the items of a cluster that may reach `cut`, counts their samples; how many there are. Every thread must come here.
-fn gather(cluster: u32, cut: f32, t: u32, left_out: ptr<function, u32>) -> u32 {
+fn gather(cluster: u32, cut: f32, t: u32, used: ptr<function, u32>) -> u32 {
     if t < CLUSTER {
         var item = load(cluster * CLUSTER + t);
-        let there = item.n > 0u;
-        if there && !may_reach(item, cut) {
+        if item.n > 0u && !may_reach(item, cut) {
             item.n = 0u;
-            *left_out += 1u;
         }
+        *used += min(item.n, 1u);
         work[t] = item;
         ends[t] = item.n * item.n;
     }
@@ -239,6 +249,26 @@ fn push(own: ptr<function, Partial>, p: Place, at: u32, s: vec4<f32>) {
     (*own).counts.x += 1u;
 }
 
+// Marks which of the next clusters of this workgroup may reach `cut`: thread t looks at cluster `first + t * stride`.
+fn mark(first: u32, stride: u32, cut: f32, t: u32) {
+    if t < THREADS / 32u {
+        atomicStore(&looked[t], 0u);
+    }
+    workgroupBarrier();
+    let cluster = first + t * stride;
+    if cluster < frame.counts.x {
+        if ball_may_reach(cluster, cut) {
+            atomicOr(&looked[t / 32u], 1u << (t % 32u));
+        }
+    }
+    workgroupBarrier();
+}
+
+// The same word for all threads.
+fn marked(word: u32) -> u32 {
+    return atomicLoad(&looked[word]);
+}
+
 @compute @workgroup_size(THREADS)
 fn collide(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -246,33 +276,35 @@ fn collide(
     @builtin(local_invocation_index) t: u32,
 ) {
     var own = none();
+    var some = false;
     let margin = frame.law.w;
-    for (var cluster = group.x; cluster < frame.counts.x; cluster += groups.x) {
-        if !ball_may_reach(cluster, margin) {
-            own.counts.w += select(0u, CLUSTER, t == 0u);
-            continue;
-        }
-        var left_out = 0u;
-        let count = gather(cluster, margin, t, &left_out);
-        own.counts.w += left_out;
-        for (var s = t; s < count; s += THREADS) {
-            let p = place(s);
-            let found = sample_at(p.u);
-            let at = cluster * CLUSTER + p.item;
-            own.counts.z += 1u;
-            if found.w <= margin {
-                own.deepest = deeper(own.deepest, vec4(sortable(found.w), at, p.sample, work[p.item].n));
+    for (var first = group.x; first < frame.counts.x; first += groups.x * THREADS) {
+        var used = 0u;
+        mark(first, groups.x, margin, t);
+        for (var word = 0u; word < THREADS / 32u; word += 1u) {
+            for (var bits = marked(word); bits != 0u; bits &= bits - 1u) {
+                let cluster = first + (32u * word + firstTrailingBit(bits)) * groups.x;
+                some = true;
+                let count = gather(cluster, margin, t, &used);
+                for (var s = t; s < count; s += THREADS) {
+                    let p = place(s);
+                    let found = sample_at(p.u);
+                    let at = cluster * CLUSTER + p.item;
+                    own.counts.z += 1u;
+                    if found.w <= margin {
+                        own.deepest = deeper(own.deepest, vec4(sortable(found.w), at, p.sample, work[p.item].n));
+                    }
+                    if found.w < 0.0 {
+                        push(&own, p, at, found);
+                    }
+                }
+                workgroupBarrier();
             }
-            if found.w < 0.0 {
-                push(&own, p, at, found);
-            }
         }
+        own.counts.w += used;
         workgroupBarrier();
     }
-    let all = reduce(own, t);
-    if t == 0u {
-        partials[group.x] = all;
-    }
+    conclude(own, group.x, groups.x, some, t);
 }
 
 // A distance that some sample has: one of the first item of each cluster.
@@ -284,7 +316,7 @@ fn least(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) 
             let share = middle(0u, item.n);
             let d = distance_at(item.a + share.x * item.ab + share.y * item.ac);
             // A distance that is no number sorts last.
-            atomicMin(&bound, sortable(d));
+            atomicMin(&state.bound, sortable(d));
         }
     }
 }
@@ -296,51 +328,138 @@ fn nearest(
     @builtin(local_invocation_index) t: u32,
 ) {
     var own = none();
-    let known = atomicLoad(&bound);
-    var cut = select(unsorted(known), 3e38, known == NOTHING);
-    for (var cluster = group.x; cluster < frame.counts.x; cluster += groups.x) {
-        if !ball_may_reach(cluster, cut) {
-            own.counts.w += select(0u, CLUSTER, t == 0u);
-            continue;
+    var some = false;
+    let known = atomicLoad(&state.bound);
+    let cut = select(unsorted(known), 3e38, known == NOTHING);
+    for (var first = group.x; first < frame.counts.x; first += groups.x * THREADS) {
+        var used = 0u;
+        mark(first, groups.x, cut, t);
+        for (var word = 0u; word < THREADS / 32u; word += 1u) {
+            for (var bits = marked(word); bits != 0u; bits &= bits - 1u) {
+                let cluster = first + (32u * word + firstTrailingBit(bits)) * groups.x;
+                some = true;
+                let count = gather(cluster, cut, t, &used);
+                for (var s = t; s < count; s += THREADS) {
+                    let p = place(s);
+                    let key = vec4(sortable(distance_at(p.u)), cluster * CLUSTER + p.item, p.sample, work[p.item].n);
+                    own.counts.z += 1u;
+                    own.deepest = deeper(own.deepest, key);
+                }
+                workgroupBarrier();
+            }
         }
-        var left_out = 0u;
-        let count = gather(cluster, cut, t, &left_out);
-        own.counts.w += left_out;
-        for (var s = t; s < count; s += THREADS) {
-            let p = place(s);
-            let d = distance_at(p.u);
-            own.counts.z += 1u;
-            own.deepest = deeper(own.deepest, vec4(sortable(d), cluster * CLUSTER + p.item, p.sample, work[p.item].n));
-        }
+        own.counts.w += used;
         workgroupBarrier();
     }
-    let all = reduce(own, t);
+    conclude(own, group.x, groups.x, some, t);
+}
+
+// Workgroups whose sums the last of them adds up; then the last of those does the same once more.
+const SET: u32 = 64u;
+
+// Keeps what a workgroup has; where kernels finish themselves, adds up what is complete.
+fn conclude(own: Partial, group: u32, groups: u32, some: bool, t: u32) {
+    // Most have nothing.
+    var all = none();
+    if some {
+        all = reduce(own, t);
+    }
     if t == 0u {
-        partials[group.x] = all;
+        store(group, all);
+    }
+    if !FUSED {
+        return;
+    }
+    let own_set = group / SET;
+    let sets = (groups + SET - 1u) / SET;
+    if !is_last(1u + own_set, min(SET, groups - own_set * SET), t) {
+        return;
+    }
+    let of_set = add_up(own_set * SET, min(SET, groups - own_set * SET), t);
+    if t == 0u {
+        store(groups + own_set, of_set);
+    }
+    if is_last(0u, sets, t) {
+        finish_with(add_up(groups, sets, t), t);
     }
 }
 
-// Adds up what the workgroups have, in one order, and looks once more at the deepest.
+// Whether this workgroup is the last of `count` to come here: what the others wrote can be read. The count begins anew.
+fn is_last(counter: u32, count: u32, t: u32) -> bool {
+    storageBarrier();
+    if t == 0u {
+        shared_word = atomicAdd(&state.done[counter], 1u);
+    }
+    workgroupBarrier();
+    let last = shared_word + 1u == count;
+    if last && t == 0u {
+        atomicStore(&state.done[counter], 0u);
+    }
+    storageBarrier();
+    return last;
+}
+
+// The sum of stored ones, in one order.
+fn add_up(first: u32, count: u32, t: u32) -> Partial {
+    var own = none();
+    for (var i = t; i < count; i += THREADS) {
+        own = sum(own, stored(first + i));
+    }
+    return reduce(own, t);
+}
+
+fn store(i: u32, p: Partial) {
+    let f = bitcast<vec4<u32>>(p.force);
+    let m = bitcast<vec4<u32>>(p.torque);
+    for (var k = 0u; k < 4u; k += 1u) {
+        atomicStore(&partials[16u * i + k], f[k]);
+        atomicStore(&partials[16u * i + 4u + k], m[k]);
+        atomicStore(&partials[16u * i + 8u + k], p.counts[k]);
+        atomicStore(&partials[16u * i + 12u + k], p.deepest[k]);
+    }
+}
+
+fn four(at: u32) -> vec4<u32> {
+    return vec4(
+        atomicLoad(&partials[at]),
+        atomicLoad(&partials[at + 1u]),
+        atomicLoad(&partials[at + 2u]),
+        atomicLoad(&partials[at + 3u]),
+    );
+}
+
+fn stored(i: u32) -> Partial {
+    let at = 16u * i;
+    return Partial(bitcast<vec4<f32>>(four(at)), bitcast<vec4<f32>>(four(at + 4u)), four(at + 8u), four(at + 12u));
+}
+
+// Answers, and looks once more at the deepest.
+fn finish_with(all: Partial, t: u32) {
+    if t != 0u {
+        return;
+    }
+    answer.sums = all;
+    // For the next question.
+    atomicStore(&state.bound, NOTHING);
+    if all.deepest.x != NOTHING {
+        let at = all.deepest.y;
+        let item = load(at);
+        let share = middle(all.deepest.z, item.n);
+        let u = item.a + share.x * item.ab + share.y * item.ac;
+        let s = sample_at(u);
+        answer.point = vec4(u, s.w);
+        answer.gradient = vec4(s.xyz, bitcast<f32>(items[at].w));
+        answer.shares = vec4(share_of(at, all.deepest.z, item.n), 0.0);
+    }
+}
+
 @compute @workgroup_size(THREADS)
 fn finish(@builtin(local_invocation_index) t: u32) {
-    var own = none();
-    for (var i = t; i < u32(frame.slack.y); i += THREADS) {
-        own = sum(own, partials[i]);
-    }
-    let all = reduce(own, t);
-    if t == 0u {
-        answer.sums = all;
-        // For the next question.
-        atomicStore(&bound, NOTHING);
-        if all.deepest.x != NOTHING {
-            let at = all.deepest.y;
-            let item = load(at);
-            let share = middle(all.deepest.z, item.n);
-            let u = item.a + share.x * item.ab + share.y * item.ac;
-            let s = sample_at(u);
-            answer.point = vec4(u, s.w);
-            answer.gradient = vec4(s.xyz, bitcast<f32>(items[at].w));
-            answer.shares = vec4(share_of(at, all.deepest.z, item.n), 0.0);
-        }
-    }
+    finish_with(add_up(0u, u32(frame.slack.y), t), t);
+}
+
+// An answer without a question.
+@compute @workgroup_size(1)
+fn nothing() {
+    answer.sums = none();
 }

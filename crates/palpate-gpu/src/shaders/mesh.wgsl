@@ -54,10 +54,8 @@ struct Row {
 }
 
 fn row_of(j: u32) -> Row {
-    var row = u32(sqrt(f32(j)));
-    // Roots of squares may be rounded down, and those below them up.
-    row = select(row, row - 1u, row * row > j);
-    row = select(row, row + 1u, (row + 1u) * (row + 1u) <= j);
+    // Between whole roots by far more than roots are rounded by.
+    let row = u32(sqrt(f32(j) + 0.5));
     let k = j - row * row;
     return Row(row, k / 2u, (k & 1u) == 1u);
 }
