@@ -248,7 +248,7 @@ struct Wave {
 }
 
 impl Wave {
-    const RIM: f64 = 0.25;
+    const RIM: f64 = 0.15;
 
     /// Its height over a place at a time [m].
     fn height_at(&self, x: f64, y: f64, time: f64) -> f64 {
@@ -379,7 +379,7 @@ fn begun(shape: &Shape, name: &str, gpu: &Gpu, options: &Options, wave: &Wave) -
         |i: usize| Body { name: format!("{name} {}", i + 1), part: 0, colour: PALETTE[i % PALETTE.len()] };
     Recording {
         about: About {
-            title: format!("{} of {name} on a floor that waves", options.bodies),
+            title: format!("{} times {name}, on a floor that waves", options.bodies),
             engine: format!("palpate, contacts on {}", gpu.name()),
             rate: options.rate,
             command: options.command.clone(),

@@ -185,7 +185,7 @@ function painter() {
   const cell = nice(span / 6);
   $('scale').textContent = ground.kind === 'plane' ? 'grid ' + FORMATS.length(cell) : '';
 
-  const AZ = .55 + (probe ? probe.quarters * Math.PI / 2 : 0), EL = probe ? .5 : .36;
+  const AZ = .55 + (probe ? probe.quarters * Math.PI / 2 : 0), EL = probe ? .5 : ground.kind === 'sheet' ? .62 : .36;
   const camera = { az: AZ, el: EL, distance: 1, target: home };
   const LENS = 1 / Math.tan(.5 * .62);
   const axes = () => {
