@@ -16,7 +16,10 @@ use palpate::math::Pose;
 use wgpu::BufferUsages;
 
 /// Threads of a workgroup.
-const THREADS: f64 = 128.0;
+const THREADS: f64 = 64.0;
+/// Clusters of a workgroup, and most workgroups for a field: enough to share the near ones out.
+const EACH: u32 = 32;
+const GROUPS: u32 = 1024;
 /// Most workgroups along an axis on any device.
 const ROW: u32 = 65535;
 /// Bytes of a frame, of what is before the list, and of an entry in `contacts.wgsl`.
@@ -230,7 +233,8 @@ impl GpuContacts {
             all.push(self.list.as_entire_binding());
             pass.set_pipeline(&program.pipeline);
             pass.set_bind_group(0, &program.bind(&self.gpu, &all), &[]);
-            pass.dispatch_workgroups(mesh.clusters.clamp(1, ROW), count as u32, 1);
+            let groups = mesh.clusters.div_ceil(EACH).clamp(1, GROUPS);
+            pass.dispatch_workgroups(groups, count as u32, 1);
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub(crate) enum Slot {
     Volume { filter: bool },
     /// `sampler`.
     Filter,
+    /// `texture_2d<f32>`, or of whole numbers, read without a filter.
+    Picture { whole: bool },
     /// `texture_storage_3d<…, write>`.
     Paint(wgpu::TextureFormat),
 }
@@ -122,6 +124,15 @@ pub(crate) fn bindings(
                 Slot::Volume { filter } => wgpu::BindingType::Texture {
                     sample_type: wgpu::TextureSampleType::Float { filterable: *filter },
                     view_dimension: wgpu::TextureViewDimension::D3,
+                    multisampled: false,
+                },
+                Slot::Picture { whole } => wgpu::BindingType::Texture {
+                    sample_type: if *whole {
+                        wgpu::TextureSampleType::Uint
+                    } else {
+                        wgpu::TextureSampleType::Float { filterable: false }
+                    },
+                    view_dimension: wgpu::TextureViewDimension::D2,
                     multisampled: false,
                 },
                 Slot::Filter => wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),

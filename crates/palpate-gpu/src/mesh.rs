@@ -44,6 +44,8 @@ impl Default for VertexLayout {
 pub struct GpuMesh {
     pub(crate) items: wgpu::Buffer,
     pub(crate) parts: wgpu::Buffer,
+    /// One item for each triangle, where some are cut into several.
+    pub(crate) whole: Option<wgpu::Buffer>,
     pub(crate) vertices: wgpu::Buffer,
     pub(crate) speeds: Option<wgpu::Buffer>,
     pub(crate) balls: wgpu::Buffer,
@@ -57,6 +59,8 @@ pub struct GpuMesh {
     /// Largest distance of a vertex from the origin, as far as it is known [m].
     pub(crate) size: f64,
     pub(crate) origin: DVec3,
+    /// Middle of the box of the vertices the host wrote last, in the mesh's frame [m].
+    pub(crate) centre: DVec3,
     pub(crate) spacing: f64,
     /// One more than the largest number of a triangle.
     pub(crate) numbered: u32,
@@ -98,7 +102,7 @@ impl GpuMesh {
         vertices: wgpu::Buffer,
         layout: VertexLayout,
     ) -> Result<Self, GpuError> {
-        if !(spacing > 0.0) {
+        if spacing.is_nan() || spacing <= 0.0 {
             return Err(GpuError::BadParameter {
                 name: "spacing",
                 value: format!("{spacing} m"),
@@ -119,6 +123,7 @@ impl GpuMesh {
         let mut out = Self {
             items: kernel::room(gpu, "items", 16, usage),
             parts: kernel::room(gpu, "parts", 16, usage),
+            whole: None,
             balls: kernel::room(gpu, "balls", 16, usage),
             vertices,
             speeds: None,
@@ -129,6 +134,7 @@ impl GpuMesh {
             items_used: 0,
             size: farthest(mesh.aabb(), origin),
             origin,
+            centre: origin,
             spacing,
             numbered: 0,
             vertex_count: count,
@@ -180,6 +186,13 @@ impl GpuMesh {
         let padded = items.len();
         gpu.fits("a mesh's triangles", 16 * padded as u64, "use a larger spacing, or several meshes")?;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        // Where parts or padding are between them, whole triangles have a list of their own.
+        let first = items.get(..numbers.len()).unwrap_or_default();
+        self.whole = (used > numbers.len() || first.iter().any(|item| item[3] == NOTHING)).then(|| {
+            let is_first = |(item, part): &(&[u32; 4], &u32)| item[3] != NOTHING && **part & 0xffff == 0;
+            let uncut: Vec<[u32; 4]> = items.iter().zip(&parts).filter(is_first).map(|(i, _)| *i).collect();
+            kernel::buffer(gpu, "whole triangles", &uncut, usage)
+        });
         self.items = kernel::buffer(gpu, "items", &items, usage);
         self.parts = kernel::buffer(gpu, "parts", &parts, usage);
         self.clusters = (padded / CLUSTER) as u32;
@@ -198,6 +211,7 @@ impl GpuMesh {
         self.same_number("the number of positions", positions.len())?;
         let aabb = Aabb::of_points(positions.iter().copied().filter(|p| p.is_finite()));
         self.size = farthest(aabb, self.origin);
+        self.centre = middle(aabb);
         let stride = self.layout.stride as usize;
         if stride == 3 {
             let numbers: Vec<[f32; 3]> =
@@ -277,7 +291,8 @@ impl GpuMesh {
 
     /// Memory on the device [bytes].
     pub fn bytes(&self) -> u64 {
-        let speeds = self.speeds.as_ref().map_or(0, wgpu::Buffer::size);
+        let size = |b: &Option<wgpu::Buffer>| b.as_ref().map_or(0, wgpu::Buffer::size);
+        let speeds = size(&self.speeds) + size(&self.whole);
         self.items.size() + self.parts.size() + self.vertices.size() + self.balls.size() + speeds
     }
 }

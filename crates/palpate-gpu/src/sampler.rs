@@ -16,9 +16,9 @@ use palpate::soft::FieldSummary;
 use wgpu::BufferUsages;
 
 /// Threads of a workgroup that samples a cluster.
-const THREADS: u32 = 128;
+const THREADS: u32 = 64;
 /// Most workgroups that are started: what a large device runs at once.
-const GROUPS: u32 = 1056;
+const GROUPS: u32 = 2112;
 /// The same of a processor in software: each costs, and few run at once.
 const GROUPS_OF_SOFTWARE: u32 = 32;
 /// Workgroups of a set, as in `collide.wgsl`.

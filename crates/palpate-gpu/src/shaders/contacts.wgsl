@@ -47,17 +47,21 @@ fn contacts(
     }
     workgroupBarrier();
     let margin = frame.law.w;
-    for (var cluster = group.x; cluster < frame.counts.x; cluster += groups.x) {
-        if !ball_may_reach(cluster, margin) {
-            continue;
-        }
-        var left_out = 0u;
-        let count = gather(cluster, margin, t, &left_out);
-        for (var s = t; s < count; s += THREADS) {
-            let p = place(s);
-            let found = sample_at(p.u);
-            if found.w <= margin {
-                keep(p, cluster * CLUSTER + p.item, found);
+    for (var first = group.x; first < frame.counts.x; first += groups.x * THREADS) {
+        var used = 0u;
+        mark(first, groups.x, margin, t);
+        for (var word = 0u; word < THREADS / 32u; word += 1u) {
+            for (var bits = marked(word); bits != 0u; bits &= bits - 1u) {
+                let cluster = first + (32u * word + firstTrailingBit(bits)) * groups.x;
+                let count = gather(cluster, margin, t, &used);
+                for (var s = t; s < count; s += THREADS) {
+                    let p = place(s);
+                    let found = sample_at(p.u);
+                    if found.w <= margin {
+                        keep(p, cluster * CLUSTER + p.item, found);
+                    }
+                }
+                workgroupBarrier();
             }
         }
         workgroupBarrier();

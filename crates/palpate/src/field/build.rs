@@ -32,9 +32,9 @@ const SLAB_LAYERS: usize = 16;
 pub(super) const EXACT_MARGIN: f64 = 1.38;
 /// Largest weight, over all nodes together, of nodes farther than [`EXACT_MARGIN`] from a sample: 0.0083 where three
 /// coordinates are equal, a = 1.38/√3 and (1 − a)³.
-const FAR_WEIGHT: f64 = 0.01;
+pub(super) const FAR_WEIGHT: f64 = 0.01;
 /// Half the diagonal of a unit cube: what trilinear interpolation of a 1-Lipschitz function can miss.
-const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
+pub(super) const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
 
 impl Field {
     /// The signed distance field of `mesh` with voxels of edge `voxel` [m].
@@ -418,15 +418,26 @@ fn bricks_met(area: f64, half_width: f64) -> f64 {
 
 /// Refuses a field that would surely be larger than allowed, before any work is done.
 fn check_memory(mesh: &Mesh, lattice: &Lattice, params: &FieldParams) -> Result<(), FieldError> {
+    if params.max_memory.is_none() {
+        return Ok(());
+    }
+    check_area(area(mesh), lattice, params)
+}
+
+/// Area of all triangles [m²].
+pub(super) fn area(mesh: &Mesh) -> f64 {
+    let area = |t: usize| {
+        let [a, b, c] = mesh.corners(t);
+        0.5 * (b - a).cross(c - a).length()
+    };
+    (0..mesh.triangles().len()).map(area).sum()
+}
+
+/// As [`check_memory`], of a mesh of this area [m²].
+pub(super) fn check_area(area: f64, lattice: &Lattice, params: &FieldParams) -> Result<(), FieldError> {
     let Some(allowed) = params.max_memory else { return Ok(()) };
     let value = if params.encoding == Encoding::Float { 4.0 } else { 2.0 };
     let node = value + if params.keep_triangles { 4.0 } else { 0.0 };
-    let area: f64 = (0..mesh.triangles().len())
-        .map(|t| {
-            let [a, b, c] = mesh.corners(t);
-            0.5 * (b - a).cross(c - a).length()
-        })
-        .sum();
     let met = bricks_met(area / (lattice.voxel * lattice.voxel), params.band + EXACT_MARGIN);
     let bricks = met.min(lattice.cell_count() as f64);
     let needed = bricks * NODES as f64 * node

@@ -27,6 +27,8 @@ mod overlap;
 pub(crate) mod pack;
 pub(crate) mod packed;
 pub mod paper_modes;
+#[doc(hidden)]
+pub mod parts;
 pub(crate) mod read;
 mod row_search;
 mod sample;
@@ -266,6 +268,12 @@ pub enum FieldError {
         largest: f64,
         /// The most digits that fit.
         suggested: i32,
+    },
+    /// Nodes that were computed elsewhere do not make a field.
+    #[error("these nodes make no field: {what}")]
+    BadNodes {
+        /// What they must be.
+        what: &'static str,
     },
     /// The caller asked to stop.
     #[error("cancelled")]

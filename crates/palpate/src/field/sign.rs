@@ -71,11 +71,11 @@ impl SignMethod {
 #[derive(Clone, Debug)]
 pub(crate) struct Closure {
     /// No boundary and no non-manifold edge.
-    closed: bool,
+    pub(crate) closed: bool,
     /// Every component is an open sheet.
-    sheets_only: bool,
+    pub(crate) sheets_only: bool,
     /// More than one component: one may lie in the other, or cross it.
-    several: bool,
+    pub(crate) several: bool,
     pub(crate) holes: Vec<Hole>,
 }
 
@@ -138,7 +138,7 @@ fn check_points(background: &[f32], far: &Far) -> Vec<usize> {
 }
 
 /// Whether two components' boxes overlap: then one may lie in the other, or cross it.
-fn parts_overlap(surface: &Surface) -> bool {
+pub(crate) fn parts_overlap(surface: &Surface) -> bool {
     let mut parent: Vec<u32> = (0..surface.triangles.len() as u32).collect();
     for (t, n) in surface.neighbours.iter().enumerate() {
         for &other in n.iter().filter(|o| **o < Topology::NONMANIFOLD) {
