@@ -6,6 +6,8 @@
 //! near, then what is within the margin once more for its force. Contacts are those of testing every point; a list of them is in the order
 //! of the points.
 
+mod lists;
+
 use crate::device::{Gpu, GpuError};
 use crate::field::{GpuField, Interpolation};
 use crate::kernel::{self, Answer, Kernel, Slot};
@@ -169,6 +171,38 @@ impl GpuBatch {
         params: &BatchParams,
         nearest: bool,
     ) -> Result<Vec<Vec<PoseSummary>>, GpuError> {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let total = self.encode(jobs, params, nearest, &mut encoder)?;
+        if total == 0 {
+            return Ok(jobs.iter().map(|_| Vec::new()).collect());
+        }
+        let Some(answer) = &self.answer else { return Err(missing(&self.gpu)) };
+        let bytes = size_of::<Told>() as u64 * total as u64;
+        answer.take(&self.gpu, encoder, bytes, |view| {
+            let told = view.chunks_exact(size_of::<Told>()).map(bytemuck::pod_read_unaligned::<Told>);
+            let mut told = told.take(total);
+            jobs.iter()
+                .map(|job| {
+                    job.poses
+                        .iter()
+                        .map(|p| {
+                            told.next()
+                                .map_or_else(PoseSummary::default, |t| summary(&t, job, p, params, nearest))
+                        })
+                        .collect()
+                })
+                .collect()
+        })
+    }
+
+    /// Encodes a batch; how many poses it has.
+    fn encode(
+        &mut self,
+        jobs: &[Job<'_>],
+        params: &BatchParams,
+        nearest: bool,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<usize, GpuError> {
         let total: usize = jobs.iter().map(|j| j.poses.len()).sum();
         let partials: u64 =
             jobs.iter().map(|j| j.poses.len() as u64 * u64::from(j.shell.chunks.max(1))).sum();
@@ -183,7 +217,8 @@ impl GpuBatch {
         let list = 16 + entry * room;
         self.gpu.fits("the lists of a batch", list, "give them less room")?;
         if total == 0 {
-            return Ok(jobs.iter().map(|_| Vec::new()).collect());
+            self.last.clear();
+            return Ok(0);
         }
         self.make_room(total as u64, partials, list, jobs.len() as u64);
         self.write_poses(jobs);
@@ -194,7 +229,6 @@ impl GpuBatch {
                 self.programs[which] = Some(Program::new(&self.gpu, job.field.interpolation()));
             }
         }
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         if params.lists != Lists::None {
             encoder.clear_buffer(&self.list, 0, Some(16));
         }
@@ -228,22 +262,7 @@ impl GpuBatch {
             offset += job.poses.len();
         }
         debug_assert_eq!(offset, total);
-        let bytes = size_of::<Told>() as u64 * total as u64;
-        answer.take(&self.gpu, encoder, bytes, |view| {
-            let told = view.chunks_exact(size_of::<Told>()).map(bytemuck::pod_read_unaligned::<Told>);
-            let mut told = told.take(total);
-            jobs.iter()
-                .map(|job| {
-                    job.poses
-                        .iter()
-                        .map(|p| {
-                            told.next()
-                                .map_or_else(PoseSummary::default, |t| summary(&t, job, p, params, nearest))
-                        })
-                        .collect()
-                })
-                .collect()
-        })
+        Ok(total)
     }
 
     /// Entries of `entry` bytes for all contacts there can be, within reason.

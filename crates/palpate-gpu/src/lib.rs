@@ -8,6 +8,7 @@
 //! - [`GpuSampler`] asks about a field and a mesh whose vertices move: the closest or deepest point, or the force. Compute kernels,
 //!   at a stated spacing; the same bits every time.
 //! - [`GpuBatch`] asks about many poses of many pairs in one submission: contacts, the deepest, the force, the nearest point.
+//! - [`GpuNarrow`] finds the contacts of a [`palpate::world::World`], [`GpuContacts`] those of a mesh in many fields, one by one.
 //! - [`FieldBuilder`] builds fields.
 //!
 //! ```
@@ -39,6 +40,7 @@
 
 mod batch;
 pub mod build;
+mod contacts;
 mod device;
 mod field;
 mod frame;
@@ -48,9 +50,11 @@ mod mesh;
 mod raster;
 mod sampler;
 mod shell;
+mod world;
 
 pub use batch::{BatchParams, GpuBatch, Job, Lists};
 pub use build::{BuildError, BuiltField, FieldBuilder, GpuMeshSource};
+pub use contacts::{GpuContacts, MeshContacts, MeshJob};
 pub use device::{Gpu, GpuError, GpuParams};
 pub use field::{GpuField, Interpolation};
 pub use list::{DeviceInfo, DeviceKind, devices};
@@ -58,3 +62,5 @@ pub use mesh::{GpuMesh, VertexLayout};
 pub use raster::{GpuRaster, RasterMode, RasterParams};
 pub use sampler::GpuSampler;
 pub use shell::GpuShell;
+pub use wgpu;
+pub use world::GpuNarrow;

@@ -62,6 +62,8 @@ pub struct GpuMesh {
     /// Middle of the box of the vertices the host wrote last, in the mesh's frame [m].
     pub(crate) centre: DVec3,
     pub(crate) spacing: f64,
+    /// One more than the largest number of a triangle.
+    pub(crate) numbered: u32,
     vertex_count: usize,
     triangles: usize,
 }
@@ -134,6 +136,7 @@ impl GpuMesh {
             origin,
             centre: origin,
             spacing,
+            numbered: 0,
             vertex_count: count,
             triangles: 0,
         };
@@ -195,6 +198,7 @@ impl GpuMesh {
         self.clusters = (padded / CLUSTER) as u32;
         self.balls = kernel::room(gpu, "balls", 16 * u64::from(self.clusters), usage);
         self.triangles = numbers.len();
+        self.numbered = mesh.triangles().len() as u32;
         self.spacing = spacing;
         self.id = next_id();
         self.moved = true;

@@ -89,21 +89,6 @@ impl GpuSampler {
     /// [`GpuSampler::new`] with other numbers of threads, a power of two from 64 on, and workgroups, to measure what suits a device.
     #[doc(hidden)]
     pub fn tuned(gpu: &Gpu, threads: u32, most_groups: u32) -> Result<Self, GpuError> {
-        let mesh = include_str!("shaders/mesh.wgsl");
-        let common = include_str!("shaders/field.wgsl");
-        // Of the field's file only what does not sample is used.
-        let place = common.split("// Whether numbers").nth(1).unwrap_or_default();
-        let place = ["// Whether numbers", place].concat();
-        let fit = kernel::source(
-            gpu,
-            &["FRAME frame: Frame;\n", mesh, &place, include_str!("shaders/fit.wgsl")],
-            4,
-        );
-        let mut slots = vec![Slot::Read, Slot::Read, Slot::Read, Slot::Write];
-        if !gpu.immediate() {
-            slots.push(Slot::Uniform);
-        }
-        let fit = Kernel::new(gpu, "fit", &fit, "fit", &slots, true);
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         // Of each workgroup, and of each set of them.
         let partial = 64 * u64::from(most_groups + most_groups.div_ceil(SET));
@@ -113,7 +98,7 @@ impl GpuSampler {
         let out = Self {
             gpu: gpu.clone(),
             programs: [None, None, None],
-            fit,
+            fit: fit_kernel(gpu),
             partials: kernel::room(gpu, "partials", partial, storage),
             state: kernel::buffer(gpu, "state", &state, storage),
             frame: kernel::room(gpu, "frame", 128, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
@@ -296,7 +281,23 @@ impl Program {
     }
 }
 
-fn no_margin(margin: f64) -> GpuError {
+/// Fits a ball around each cluster of a mesh: items, parts, vertices, balls, and where there is no immediate data the frame.
+pub(crate) fn fit_kernel(gpu: &Gpu) -> Kernel {
+    let mesh = include_str!("shaders/mesh.wgsl");
+    let common = include_str!("shaders/field.wgsl");
+    // Of the field's file only what does not sample is used.
+    let place = common.split("// Whether numbers").nth(1).unwrap_or_default();
+    let place = ["// Whether numbers", place].concat();
+    let fit =
+        kernel::source(gpu, &["FRAME frame: Frame;\n", mesh, &place, include_str!("shaders/fit.wgsl")], 4);
+    let mut slots = vec![Slot::Read, Slot::Read, Slot::Read, Slot::Write];
+    if !gpu.immediate() {
+        slots.push(Slot::Uniform);
+    }
+    Kernel::new(gpu, "fit", &fit, "fit", &slots, true)
+}
+
+pub(crate) fn no_margin(margin: f64) -> GpuError {
     GpuError::BadParameter {
         name: "margin",
         value: margin.to_string(),
@@ -304,6 +305,6 @@ fn no_margin(margin: f64) -> GpuError {
     }
 }
 
-fn missing(gpu: &Gpu) -> GpuError {
+pub(crate) fn missing(gpu: &Gpu) -> GpuError {
     GpuError::Lost { device: gpu.name().to_owned(), reason: "a kernel could not be made".to_owned() }
 }

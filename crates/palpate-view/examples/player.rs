@@ -1,12 +1,14 @@
 //! Writes a page that plays a motion in closed form, for looking at and for `tests/player.py`:
-//! `cargo run -p palpate-view --example player -- page.html [mesh file]`.
+//! `cargo run -p palpate-view --example player -- page.html [mesh file]`. Beside it `page.html.sheet.html`, over a ground that waves.
 
 use glam::{DQuat, DVec3};
 use palpate::Pose;
 use palpate::math::Aabb;
 use palpate::mesh::{RawMesh, samples};
 use palpate_view::player::{PageParams, page};
-use palpate_view::recording::{self, About, Body, Frame, Ground, Mark, PALETTE, Part, Recording, State};
+use palpate_view::recording::{
+    self, About, Body, Frame, Ground, Mark, PALETTE, Part, Recording, Sheet, State,
+};
 use palpate_view::strip::{StripParams, film_strip};
 use std::error::Error;
 
@@ -46,7 +48,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     let strip = film_strip(&recording, &StripParams::default());
     std::fs::write(format!("{output}.png"), palpate_view::png::encode(&strip)?)?;
     recording.save(format!("{output}.palprec"))?;
+    let waving = waving(recording);
+    waving.save(format!("{output}.sheet.palprec"))?;
+    std::fs::write(format!("{output}.sheet.html"), page(&waving, &PageParams::default())?)?;
     Ok(())
+}
+
+/// The first two seconds, over a ground that waves.
+fn waving(mut recording: Recording) -> Recording {
+    let sheet = Sheet {
+        corner: DVec3::new(-0.3, -0.3, 0.0),
+        edges: [DVec3::X * 0.6, DVec3::Y * 0.6],
+        counts: [33, 33],
+        range: [-0.06, 0.0],
+    };
+    recording.frames.truncate((2.0 * RATE) as usize);
+    for frame in &mut recording.frames {
+        let wave = |i: u32, j: u32| {
+            let p = sheet.place(i, j);
+            0.03 * ((12.0 * p.x + 5.0 * frame.time).sin() * (9.0 * p.y).cos() - 1.0)
+        };
+        frame.heights = sheet.heights((0..33).flat_map(|j| (0..33).map(move |i| wave(i, j))));
+    }
+    recording.ground = Ground::Sheet(sheet);
+    recording
 }
 
 /// Heights of a ball that bounces to 60 % each time, and a slow turn.

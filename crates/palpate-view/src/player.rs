@@ -19,6 +19,9 @@ const MAX_FRAMES: usize = 6000;
 const MAX_POSES: usize = 100_000;
 /// Contacts on a page at most, 13 bytes each.
 const MAX_MARKS: usize = 50_000;
+/// Heights of a sheet on a page at most, 2 bytes each: finer sheets are drawn with fewer points.
+const MAX_HEIGHTS: usize = 5_000_000;
+
 /// Which frames a page shows.
 fn thinned(recording: &Recording) -> Vec<usize> {
     let frames = &recording.frames;
@@ -44,7 +47,7 @@ fn thinned(recording: &Recording) -> Vec<usize> {
 
 /// The page that plays `recording`. A recording without frames gives a page that says so.
 ///
-/// Size: about 16 bytes a triangle of each part, 27 a pose, 18 a contact (all after base64), and 60 to 300 kB for the script and the
+/// Size: about 16 bytes a triangle of each part, 27 a pose, 18 a contact, 3 a height of a sheet (all after base64), and 60 to 300 kB for the script and the
 /// still picture. Cost: one picture.
 ///
 /// # Errors
@@ -113,6 +116,7 @@ fn meta(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
             format!("{{\"name\":{},\"part\":{},\"colour\":[{r},{g},{bl}]}}", quoted(&b.name), b.part)
         })
         .collect();
+    let frames: Vec<&Frame> = chosen.iter().map(|i| &recording.frames[*i]).collect();
     let ground = match recording.ground {
         Ground::Nothing => "{\"kind\":\"none\"}".to_owned(),
         Ground::Plane { point, normal } => {
@@ -130,8 +134,25 @@ fn meta(recording: &Recording, chosen: &[usize], blob: &mut Blob) -> String {
             list(here(pose.translation)),
             list(pose.rotation.to_array())
         ),
+        Ground::Sheet(sheet) => {
+            let fits = |step: &u32| {
+                *step >= sheet.counts[0].min(sheet.counts[1]) / 2
+                    || sheet.thinned(*step).0.points() * frames.len() <= MAX_HEIGHTS
+            };
+            let (sheet, points) = sheet.thinned((1..).find(fits).unwrap_or(1));
+            let heights = frames.iter().flat_map(|f| points.iter().map(|i| f.heights[*i]));
+            let heights = blob.add(heights.flat_map(u16::to_le_bytes));
+            format!(
+                "{{\"kind\":\"sheet\",\"corner\":{},\"edges\":[{},{}],\"counts\":[{},{}],\"range\":{},\"heights\":{heights}}}",
+                list(here(sheet.corner)),
+                list(sheet.edges[0].to_array()),
+                list(sheet.edges[1].to_array()),
+                sheet.counts[0],
+                sheet.counts[1],
+                list(sheet.range)
+            )
+        }
     };
-    let frames: Vec<&Frame> = chosen.iter().map(|i| &recording.frames[*i]).collect();
     let times = blob.floats(frames.iter().map(|f| f.time));
     let states = || frames.iter().flat_map(|f| &f.bodies);
     let places = blob.floats(states().flat_map(|s| here(s.pose.translation)));

@@ -102,6 +102,10 @@ pub fn picture(recording: &Recording, index: usize, width: u32, height: u32, con
         Ground::Plane { point, normal } => plane(&mut scene, view, point, normal),
         Ground::Cuboid { aabb } => cuboid(&mut scene, aabb),
         Ground::Part { part, pose } => add(&mut scene, recording, part, &pose, STONE),
+        Ground::Sheet(sheet) => {
+            let (positions, triangles) = sheet.surface(recording.up, frame);
+            scene.mesh(&positions, &triangles, Paint::Plain(STONE));
+        }
     }
     let camera = Camera { lens: Lens::Perspective(0.5), frame: view, ..Camera::three_quarter(recording.up) };
     render(&scene, &camera, &params)
@@ -144,6 +148,13 @@ fn framed(recording: &Recording) -> Option<Aabb> {
         Ground::Part { part, pose } => {
             let part = recording.parts.get(part as usize)?;
             Some(Aabb::of_points(part.positions.iter().map(|p| pose.point(p.as_dvec3()))))
+        }
+        Ground::Sheet(sheet) => {
+            let ends = [0, 3].map(|k| {
+                let corner = |i: usize| if k == 0 { 0 } else { sheet.counts[i] - 1 };
+                sheet.place(corner(0), corner(1)) + recording.up * sheet.range[usize::from(k > 0)]
+            });
+            Some(Aabb::of_points(ends))
         }
         _ => None,
     };

@@ -132,4 +132,39 @@ const moving = p => {
   part.set(0);
   return part;
 };
+// A sheet whose heights change from frame to frame: a grid, between two frames in the middle of both.
+const sheet = g => {
+  const [nx, ny] = g.counts, n = nx * ny, all = array(Uint16Array, g.heights, frames * n), rise = (g.range[1] - g.range[0]) / 65535;
+  const u = mul(g.edges[0], 1 / (nx - 1)), v = mul(g.edges[1], 1 / (ny - 1));
+  const order = new Uint32Array((nx - 1) * (ny - 1) * 6), data = new Float32Array(n * 6), heights = new Float32Array(n);
+  for (let j = 0, k = 0; j < ny - 1; j++) for (let i = 0; i < nx - 1; i++, k += 6) {
+    const a = j * nx + i;
+    order.set([a, a + 1, a + nx + 1, a, a + nx + 1, a + nx], k);
+  }
+  const buffer = gl.createBuffer(), vao = vertices(buffer, null);
+  gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+  gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, order, gl.STATIC_DRAW);
+  gl.bindVertexArray(null);
+  const ends = [[0, 0], [1, 0], [0, 1], [1, 1]].flatMap(([a, b]) => g.range.map(h =>
+    add(add(g.corner, mul(UP, h)), add(mul(g.edges[0], a), mul(g.edges[1], b)))));
+  const low = [0, 1, 2].map(k => Math.min(...ends.map(p => p[k]))), high = [0, 1, 2].map(k => Math.max(...ends.map(p => p[k])));
+  const part = { vao, n: order.length, own: 0, low, high, centre: mul(add(low, high), .5), radius: Math.hypot(...sub(high, low)) / 2, time: -1 };
+  part.set = t => {
+    if (t === part.time) return;
+    part.time = t;
+    const i = frameAt(t), j = Math.min(i + 1, frames - 1), s = at[j] > at[i] ? Math.min(Math.max((t - at[i]) / (at[j] - at[i]), 0), 1) : 0;
+    for (let k = 0; k < n; k++) heights[k] = g.range[0] + rise * (all[i * n + k] * (1 - s) + all[j * n + k] * s);
+    for (let y = 0; y < ny; y++) for (let x = 0; x < nx; x++) {
+      const k = y * nx + x, h = heights[k];
+      const l = x ? k - 1 : k, r = x < nx - 1 ? k + 1 : k, d = y ? k - nx : k, w = y < ny - 1 ? k + nx : k;
+      const hu = (heights[r] - heights[l]) / (r - l), hv = (heights[w] - heights[d]) / ((w - d) / nx);
+      for (let c = 0; c < 3; c++) data[6 * k + c] = g.corner[c] + u[c] * x + v[c] * y + UP[c] * h;
+      const a = [u[0] + UP[0] * hu, u[1] + UP[1] * hu, u[2] + UP[2] * hu], b = [v[0] + UP[0] * hv, v[1] + UP[1] * hv, v[2] + UP[2] * hv];
+      data.set(unitOf(cross(a, b)), 6 * k + 3);
+    }
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
+  };
+  return part;
+};
 

@@ -142,6 +142,8 @@ function painter() {
   } else if (ground.kind === 'part') {
     base = parts[ground.part];
     baseAt = posed(ground.at, ground.turn);
+  } else if (ground.kind === 'sheet') {
+    base = sheet(ground);
   }
 
   // What the default view frames: points of the bodies along the whole motion, and a ground that is not much larger.
@@ -183,7 +185,7 @@ function painter() {
   const cell = nice(span / 6);
   $('scale').textContent = ground.kind === 'plane' ? 'grid ' + FORMATS.length(cell) : '';
 
-  const AZ = .55 + (probe ? probe.quarters * Math.PI / 2 : 0), EL = probe ? .5 : .36;
+  const AZ = .55 + (probe ? probe.quarters * Math.PI / 2 : 0), EL = probe ? .5 : ground.kind === 'sheet' ? .62 : .36;
   const camera = { az: AZ, el: EL, distance: 1, target: home };
   const LENS = 1 / Math.tan(.5 * .62);
   const axes = () => {
@@ -312,6 +314,7 @@ function painter() {
     pose(state.time);
     const now = frameAt(state.time + 1e-9);
     if (soft) for (const p of parts) p.set(now);
+    if (ground.kind === 'sheet') base.set(state.time);
     const centres = bodies.map((b, i) => moved(matrices[i], parts[b.part].centre));
     const shown = bodies.map((_, i) => i).filter(i => state.shown[i]);
     let eyeAt = camera.target;

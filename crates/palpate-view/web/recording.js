@@ -1,6 +1,6 @@
 // Plays a recording: WebGL2, no library, no network. The page holds the words as JSON and the numbers as base64. Bodies have poses;
 // or, where the words have `soft`, each frame has its own vertices, and triangles of it are coloured; where they have `probe`, the
-// first body is a scan, a part of points, and the second a probe with its path.
+// first body is a scan, a part of points, and the second a probe with its path. A ground of kind `sheet` has heights for each frame.
 // One script in five files, in this order: recording.js, meshes.js, scans.js, painter.js, player.js.
 (() => {
 'use strict';

@@ -12,7 +12,7 @@ pub enum RecordingError {
     #[error("not a recording: the file does not start with PALPREC")]
     Foreign,
     /// Made by another version.
-    #[error("the recording has version {0}, this program reads version {VERSION}; record it again")]
+    #[error("the recording has version {0}, this program reads versions up to {VERSION}; record it again")]
     Version(u32),
     /// Bytes are missing or have changed.
     #[error("the recording is damaged: {0}; record it again")]

@@ -2,9 +2,10 @@
 //!
 //! Little-endian. A header of 32 bytes (magic, version, length and checksum of the rest), then in order: text, origin, up,
 //! parts, bodies, ground, frames. Lists start with their length; text is UTF-8 behind its length in bytes. Times and the
-//! origin are f64, everything else is f32, positions of the world relative to the origin.
+//! origin are f64, everything else is f32, positions of the world relative to the origin. Version 2 is version 1 with a sheet as ground
+//! and its heights at the end of each frame, 16 bits each; recordings without one are written as version 1.
 
-use super::{About, Body, Frame, Ground, MAX_MARKS, Mark, Part, Recording, RecordingError, State};
+use super::{About, Body, Frame, Ground, MAX_MARKS, Mark, Part, Recording, RecordingError, Sheet, State};
 use glam::{DQuat, DVec3};
 use palpate::Pose;
 use palpate::math::Aabb;
@@ -15,8 +16,11 @@ use std::path::{Path, PathBuf};
 /// How the name of a recording ends.
 pub const EXTENSION: &str = "palprec";
 
-/// Version of the format that is written and read.
-pub const VERSION: u32 = 1;
+/// Latest version of the format that is written and read; earlier ones are read.
+pub const VERSION: u32 = 2;
+
+/// Version of recordings without a sheet.
+const PLAIN: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"PALPREC\0";
 /// Magic, version, four bytes of zero, length, checksum.
@@ -53,7 +57,8 @@ impl Recording {
         self.check()?;
         let mut out = Writer { bytes: vec![0; HEADER], origin: self.origin, beyond: false };
         out.bytes[..8].copy_from_slice(&MAGIC);
-        out.bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        let version = if self.sheet().is_some() { VERSION } else { PLAIN };
+        out.bytes[8..12].copy_from_slice(&version.to_le_bytes());
         for text in [&self.about.title, &self.about.engine, &self.about.command] {
             out.text(text);
         }
@@ -93,6 +98,13 @@ impl Recording {
                 out.whole(part);
                 out.pose(&pose);
             }
+            Ground::Sheet(sheet) => {
+                out.whole(4);
+                out.place(sheet.corner);
+                sheet.edges.iter().for_each(|e| out.vector(*e));
+                sheet.counts.iter().for_each(|n| out.whole(*n));
+                sheet.range.iter().for_each(|x| out.float(*x));
+            }
         }
         out.count(self.frames.len());
         for frame in &self.frames {
@@ -112,6 +124,7 @@ impl Recording {
                 out.vector(mark.normal);
                 out.float(mark.depth);
             }
+            frame.heights.iter().for_each(|h| out.bytes.extend(h.to_le_bytes()));
         }
         if out.beyond {
             return Err(RecordingError::Invalid("a number is too large for a file".into()));
@@ -131,7 +144,7 @@ impl Recording {
         }
         let mut from = Reader { bytes, at: 8, origin: DVec3::ZERO };
         match from.whole()? {
-            VERSION => {}
+            PLAIN..=VERSION => {}
             other => return Err(RecordingError::Version(other)),
         }
         from.whole()?;
@@ -337,11 +350,12 @@ impl<'a> Reader<'a> {
             bodies.push(Body { name, part, colour: self.colour()? });
         }
         let ground = self.ground()?;
+        let heights = if let Ground::Sheet(sheet) = &ground { sheet.points() } else { 0 };
         // Seven of a pose, six of velocities, two of contacts.
-        let least = 32 + 60 * bodies.len();
+        let least = 32 + 60 * bodies.len() + 2 * heights;
         let mut frames = Vec::new();
         for _ in 0..self.count("number of frames", least)? {
-            frames.push(self.frame(bodies.len())?);
+            frames.push(self.frame(bodies.len(), heights)?);
         }
         Ok(Recording { about, origin, up, parts, bodies, ground, frames })
     }
@@ -377,11 +391,22 @@ impl<'a> Reader<'a> {
                 Ok(Ground::Cuboid { aabb: Aabb { min, max } })
             }
             3 => Ok(Ground::Part { part: self.whole()?, pose: self.pose("ground")? }),
+            4 => {
+                let corner = self.place("sheet")?;
+                let edges = [self.vector("edge of a sheet")?, self.vector("edge of a sheet")?];
+                let counts = [self.whole()?, self.whole()?];
+                let range = [self.float("height of a sheet")?, self.float("height of a sheet")?];
+                let sheet = Sheet { corner, edges, counts, range };
+                if !sheet.is_sound() {
+                    return self.value("sheet", 16, format!("{counts:?} points, heights {range:?}"));
+                }
+                Ok(Ground::Sheet(sheet))
+            }
             other => self.value("kind of ground", 4, other.to_string()),
         }
     }
 
-    fn frame(&mut self, bodies: usize) -> Result<Frame, RecordingError> {
+    fn frame(&mut self, bodies: usize, heights: usize) -> Result<Frame, RecordingError> {
         let (time, contacts) = (self.wide("time")?, self.whole()?);
         let (deepest, kinetic) = (self.float("penetration")?, self.float("kinetic energy")?);
         let (narrow_us, step_us) = (self.float("time of the narrow phase")?, self.float("time of a step")?);
@@ -401,6 +426,8 @@ impl<'a> Reader<'a> {
             let (point, normal) = (self.place("contact")?, self.vector("normal of a contact")?);
             marks.push(Mark { point, normal, depth: self.float("depth of a contact")? });
         }
-        Ok(Frame { time, bodies: states, marks, contacts, deepest, kinetic, narrow_us, step_us })
+        let heights = self.take(2 * heights)?.chunks_exact(2).map(|h| u16::from_le_bytes([h[0], h[1]]));
+        let heights = heights.collect();
+        Ok(Frame { time, bodies: states, marks, contacts, deepest, kinetic, narrow_us, step_us, heights })
     }
 }

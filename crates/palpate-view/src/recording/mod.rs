@@ -7,12 +7,14 @@ mod csv;
 mod error;
 mod file;
 mod reduce;
+mod sheet;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use error::RecordingError;
 pub use file::{EXTENSION, VERSION, reseal};
 pub use reduce::reduced;
+pub use sheet::{MAX_HEIGHTS, Sheet};
 
 use crate::image::Rgb;
 use glam::{DVec3, Vec3};
@@ -100,7 +102,7 @@ pub struct Body {
     pub colour: Rgb,
 }
 
-/// What does not move, in the world frame.
+/// What bodies fall on, in the world frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Ground {
     /// Nothing.
@@ -125,6 +127,8 @@ pub enum Ground {
         /// `w_from_part`.
         pose: Pose,
     },
+    /// A grid that waves: the only one that moves.
+    Sheet(Sheet),
 }
 
 /// The state at one time.
@@ -146,6 +150,8 @@ pub struct Frame {
     pub narrow_us: f64,
     /// Time of that whole step \[µs\].
     pub step_us: f64,
+    /// Heights of a [`Sheet`], row after row; empty without one.
+    pub heights: Vec<u16>,
 }
 
 /// A body at one time, in the world frame.
@@ -272,6 +278,7 @@ impl Recording {
             }
         }
         self.check_ground()?;
+        self.check_heights()?;
         let mut before = f64::NEG_INFINITY;
         for (i, frame) in self.frames.iter().enumerate() {
             if frame.bodies.len() != self.bodies.len() {
@@ -316,6 +323,7 @@ impl Recording {
                 aabb.min.is_finite() && aabb.max.is_finite() && aabb.min.cmple(aabb.max).all()
             }
             Ground::Part { part, pose } => pose.is_finite() && (part as usize) < self.parts.len(),
+            Ground::Sheet(sheet) => sheet.is_sound(),
         };
         if sound { Ok(()) } else { Err(RecordingError::Invalid(format!("ground is {:?}", self.ground))) }
     }

@@ -84,9 +84,52 @@ fn a_file_gives_back_what_was_written_to_f32() {
     }
 }
 
+/// The same on a sheet that waves.
+pub(crate) fn waving(mut recording: Recording) -> Recording {
+    let sheet = Sheet {
+        corner: recording.origin - DVec3::new(0.2, 0.2, 0.0),
+        edges: [DVec3::X * 0.8, DVec3::Y * 0.5],
+        counts: [9, 6],
+        range: [-0.02, 0.03],
+    };
+    for frame in &mut recording.frames {
+        frame.heights = sheet.heights((0..54).map(|i| 0.02 * (f64::from(i) + 9.0 * frame.time).sin()));
+    }
+    recording.ground = Ground::Sheet(sheet);
+    recording
+}
+
+#[test]
+fn a_sheet_is_kept_and_files_without_one_stay_as_they_were() {
+    let plain = bouncing(8, 100.0);
+    assert_eq!(plain.to_bytes().unwrap()[8], 1, "what has no sheet can be read by earlier programs");
+    let recording = waving(plain);
+    let bytes = recording.to_bytes().unwrap();
+    assert_eq!(bytes[8], 2);
+    let again = Recording::from_bytes(&bytes).unwrap();
+    assert_eq!(again.to_bytes().unwrap(), bytes);
+    for (a, b) in again.frames.iter().zip(&recording.frames) {
+        assert_eq!(a.heights, b.heights);
+    }
+    let (surface, triangles) = recording.sheet().unwrap().surface(DVec3::Z, &recording.frames[3]);
+    assert_eq!((surface.len(), triangles.len()), (54, 80));
+    let off =
+        (0..54).map(|i| (surface[i].z - 3.0 - 0.02 * (i as f64 + 0.27).sin()).abs()).fold(0.0, f64::max);
+    assert!(off < 0.05 / 131_000.0, "{off}");
+    let (half, chosen) = recording.sheet().unwrap().thinned(2);
+    assert_eq!((half.counts, chosen.len()), ([5, 3], 15));
+    assert_eq!((chosen[1], half.place(1, 1)), (2, recording.sheet().unwrap().place(2, 2)));
+    let mut missing = recording.clone();
+    missing.frames[2].heights.pop();
+    assert!(matches!(missing.check(), Err(RecordingError::Invalid(_))));
+    let mut flat = recording;
+    flat.ground = Ground::Nothing;
+    assert!(flat.check().is_err(), "heights without a sheet");
+}
+
 #[test]
 fn changed_and_shortened_bytes_are_refused_or_sound() {
-    let mut recording = bouncing(4, 100.0);
+    let mut recording = waving(bouncing(4, 100.0));
     recording.parts[0].positions.truncate(9);
     recording.parts[0].triangles = vec![[0, 1, 2], [3, 4, 8]];
     let bytes = recording.to_bytes().unwrap();

@@ -29,11 +29,13 @@
 
 mod body;
 mod broad;
+mod narrow;
 mod pair;
 mod solve;
 mod step;
 
 pub use body::{Body, BodyParams, Kind, Mass};
+pub use narrow::{Asked, CpuNarrow, Found, Narrow, NarrowError};
 pub use step::StepReport;
 
 use crate::contact::Contacts;
@@ -138,6 +140,9 @@ pub enum WorldError {
     /// The body was removed.
     #[error("there is no body {0:?}")]
     NoBody(BodyId),
+    /// Whoever was asked for contacts did not find them.
+    #[error("contacts were not found: {0}")]
+    Narrow(String),
 }
 
 /// Names a body for as long as it is in its world; no other body has it later.
@@ -176,6 +181,9 @@ pub struct World {
     last: Vec<Box<Pair>>,
     spare: Vec<Box<Pair>>,
     solver: Solver,
+    /// Memory of steps with somebody else's contacts: what was found, and bodies as they were.
+    found: Vec<Found>,
+    before: Vec<Option<(BodyParams, bool)>>,
 }
 
 impl World {

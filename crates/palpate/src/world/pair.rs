@@ -7,11 +7,11 @@
 
 use super::WorldParams;
 use super::body::Body;
+use super::narrow::{Found, search};
 use super::solve::{Block, Link, Six};
 use crate::contact::Contacts;
-use crate::manifold::Collider;
 use crate::math::{Pose, Wrench};
-use crate::query::{Query, QueryParams};
+use crate::query::Query;
 use glam::{DMat3, DVec3, Vec3};
 
 /// Largest ratio of masses that a pair's stiffness follows [1]: beyond it the lighter one gives way.
@@ -46,13 +46,25 @@ struct Push {
     across: DVec3,
 }
 
+/// Where contacts are looked for: after the time `lead` [s].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sought {
+    pub(super) a_from_b: Pose,
+    pub(super) margin: f64,
+    lead: f64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Pair {
     /// Places of A and B.
     pub(super) key: (u32, u32),
     query: Query,
+    /// What somebody else found, if not the query; in how many directions.
+    told: Option<Found>,
+    sides: usize,
     /// Where A was when the contacts were found.
     pub(super) w_from_a: Pose,
+    pub(super) sought: Sought,
     points: Vec<Point>,
     /// Stretches of the points that touched, by id, in A's frame; those of this step.
     grips: Vec<(u64, DVec3)>,
@@ -72,31 +84,9 @@ impl Pair {
         self.key = key;
     }
 
-    /// The contacts of one direction, or of both where told so; solids by formula have no points.
-    fn find(&mut self, [a, b]: [&Collider; 2], a_from_b: &Pose, margin: f64, both: bool) -> bool {
-        use Collider::{Shape, Solid};
-        match (a, b) {
-            (Shape(a), Shape(b)) => {
-                let query = QueryParams { margin, ..Default::default() };
-                if both {
-                    self.query.both(a, b, a_from_b, &query);
-                    return true;
-                }
-                self.query.contacts(a, b, a_from_b, &query);
-            }
-            (Solid(a), Shape(b)) => _ = self.query.solid(a, b, a_from_b, margin),
-            (Shape(a), Solid(b)) => {
-                self.query.solid(b, a, &a_from_b.inverse(), margin);
-                self.query.turn_back(a, a_from_b);
-            }
-            (Solid(_), Solid(_)) => {}
-        }
-        false
-    }
-
-    /// Finds the contacts that a step of `h` seconds can bring about; `aim` are the velocities bodies are likely to have, `free` those
-    /// without contacts.
-    pub(super) fn narrow(
+    /// Says where the contacts are that a step of `h` seconds can bring about; `aim` are the velocities bodies are likely to have, `free`
+    /// those without contacts.
+    pub(super) fn seek(
         &mut self,
         [a, b]: [&Body; 2],
         aim: [Six; 2],
@@ -104,7 +94,6 @@ impl Pair {
         h: f64,
         params: &WorldParams,
     ) {
-        let law = Law::new(a, b, params);
         let way = h * closing([a, b], aim);
         // As far as they may go beside that.
         let fall = params.pull() * h * h + h * closing([a, b], difference(free, aim));
@@ -112,9 +101,28 @@ impl Pair {
         let ahead = (reach([a, b]) / way).min(1.0);
         let (lead, margin) = (h * ahead, way * (1.0 - 0.75 * ahead));
         let (w_from_a, w_from_b) = (a.after(lead, aim[0]), b.after(lead, aim[1]));
-        let a_from_b = w_from_a.inverse() * w_from_b;
-        let both = self.find([&a.collider, &b.collider], &a_from_b, margin + fall, params.both);
-        let share = if both { 0.5 } else { 1.0 };
+        self.w_from_a = w_from_a;
+        self.sought = Sought { a_from_b: w_from_a.inverse() * w_from_b, margin: margin + fall, lead };
+    }
+
+    /// Finds the contacts that [`seek`](Self::seek) told of.
+    pub(super) fn find(&mut self, [a, b]: [&Body; 2], both: bool) {
+        let Sought { a_from_b, margin, .. } = self.sought;
+        self.sides = search(&mut self.query, [&a.collider, &b.collider], &a_from_b, margin, both);
+        self.told = None;
+    }
+
+    /// What somebody else found; the memory of what was told before goes back.
+    pub(super) fn hear(&mut self, found: &mut Found) {
+        core::mem::swap(self.told.get_or_insert_default(), found);
+        self.sides = if self.told.as_ref().is_some_and(|f| f.both) { 2 } else { 1 };
+    }
+
+    /// Makes points of the contacts that were found.
+    pub(super) fn take(&mut self, [a, b]: [&Body; 2], aim: [Six; 2], h: f64, params: &WorldParams) {
+        let law = Law::new(a, b, params);
+        let (lead, w_from_a) = (self.sought.lead, self.w_from_a);
+        let share = if self.sides == 2 { 0.5 } else { 1.0 };
         // Forces act on both bodies at one place, which lags behind as the lighter one does: momentum is kept, and its arms are right.
         let heavy =
             if a.mass < b.mass { 1.0 - 1.0 / (1.0 + a.mass / b.mass) } else { 1.0 / (1.0 + b.mass / a.mass) };
@@ -122,11 +130,15 @@ impl Pair {
         let (about, [i, j]) = (b.centre(), [self.key.0, self.key.1].map(|i| i as usize));
         self.link = Link { a: i, b: j, arm: about - a.centre(), block: Block::ZERO };
         let motion = Link { a: 0, b: 1, ..self.link }.relative(&aim);
-        (self.w_from_a, self.friction) = (w_from_a, law.friction);
+        self.friction = law.friction;
         (self.touching, self.deepest) = (0, 0.0);
         self.points.clear();
         let (turn, mut grips) = (DMat3::from_quat(w_from_a.rotation), self.grips.iter().peekable());
-        for (side, contacts) in self.query.last_both().into_iter().enumerate().take(1 + usize::from(both)) {
+        let found = match &self.told {
+            Some(told) => told.contacts.each_ref(),
+            None => self.query.last_both(),
+        };
+        for (side, contacts) in found.into_iter().enumerate().take(self.sides) {
             let origin = w_from_a.point(contacts.origin) - lag - about;
             for c in &contacts.list {
                 let (id, depth) = ((side as u64) << 32 | u64::from(c.id), -f64::from(c.distance));
@@ -209,7 +221,7 @@ impl Pair {
     }
 
     pub(super) fn contacts(&self) -> [&Contacts; 2] {
-        self.query.last_both()
+        self.told.as_ref().map_or_else(|| self.query.last_both(), |told| told.contacts.each_ref())
     }
 }
 

@@ -3,9 +3,10 @@
 //! Velocities v at its end satisfy M (v − v*) = h f(v), where v* is without contacts and f the forces of contacts at the end of the
 //! step. Newton's method: in each round the contacts that push, and those that slide, are taken anew.
 
-use super::pair::{Pair, closing, reach};
+use super::narrow::{Asked, Found, Narrow};
+use super::pair::{Pair, Sought, closing, reach};
 use super::solve::{Block, Six};
-use super::{Body, World, WorldError};
+use super::{Body, BodyId, World, WorldError};
 use crate::par;
 use glam::{DMat3, DVec3};
 
@@ -52,6 +53,28 @@ impl World {
     /// parallel on the current rayon pool, with the same bits for any number of threads. Allocates only for more bodies, near pairs or
     /// contacts than there were before. Refuses a time that is not positive and finite.
     pub fn step(&mut self, dt: f64) -> Result<StepReport, WorldError> {
+        self.run(dt, None)
+    }
+
+    /// [`World::step`] with contacts that somebody else finds, those of all near pairs of a part at once.
+    ///
+    /// Where that fails, bodies are where they were, with the velocities they had; what sticks may have moved on by the parts before. Allocates
+    /// a list of the pairs for each part besides what `step` does.
+    pub fn step_with(&mut self, dt: f64, narrow: &mut dyn Narrow) -> Result<StepReport, WorldError> {
+        self.before.clear();
+        self.before.extend(self.slots.iter().map(|(_, b)| b.as_ref().map(|b| (b.state, b.held))));
+        let told = self.run(dt, Some(narrow));
+        if told.is_err() {
+            for ((_, body), before) in self.slots.iter_mut().zip(&self.before) {
+                if let (Some(body), Some((state, held))) = (body, before) {
+                    (body.state, body.held) = (*state, *held);
+                }
+            }
+        }
+        told
+    }
+
+    fn run(&mut self, dt: f64, mut narrow: Option<&mut dyn Narrow>) -> Result<StepReport, WorldError> {
         if !(dt > 0.0 && dt.is_finite()) {
             return Err(WorldError::Parameter { name: "dt", value: dt });
         }
@@ -69,7 +92,9 @@ impl World {
             if part > 0 {
                 self.find_pairs(dt / parts as f64);
             }
-            self.substep(dt / parts as f64, &mut report);
+            let (h, end) = (dt / parts as f64, dt * (part + 1) as f64 / parts as f64);
+            let asked = narrow.as_mut().map(|n| &mut **n as &mut dyn Narrow);
+            self.substep(h, end, asked, &mut report)?;
         }
         report.pairs = self.pairs.len();
         for (_, body) in self.bodies().filter(|(_, b)| b.is_dynamic()) {
@@ -105,7 +130,14 @@ impl World {
         self.spare.extend(last);
     }
 
-    fn substep(&mut self, h: f64, report: &mut StepReport) {
+    /// A part of `h` seconds that ends at `end`.
+    fn substep(
+        &mut self,
+        h: f64,
+        end: f64,
+        narrow: Option<&mut dyn Narrow>,
+        report: &mut StepReport,
+    ) -> Result<(), WorldError> {
         let params = self.params;
         let (slots, solver) = (&mut self.slots, &mut self.solver);
         // Velocities without contacts.
@@ -141,10 +173,22 @@ impl World {
             solver.v.push(v);
         }
         let (free, aim) = (&solver.free, &solver.aim);
+        let of = |v: &[Six], key: (u32, u32)| [v[key.0 as usize], v[key.1 as usize]];
+        let alone = narrow.is_none();
         for_pairs(&mut self.pairs, |pair| {
             if let Some(near) = bodies(slots, pair.key) {
-                let of = |v: &[Six]| [v[pair.key.0 as usize], v[pair.key.1 as usize]];
-                pair.narrow(near, of(aim), of(free), h, &params);
+                pair.seek(near, of(aim, pair.key), of(free, pair.key), h, &params);
+                if alone {
+                    pair.find(near, params.both);
+                }
+            }
+        });
+        if let Some(narrow) = narrow {
+            ask(narrow, end, slots, &mut self.pairs, &mut self.found, params.both)?;
+        }
+        for_pairs(&mut self.pairs, |pair| {
+            if let Some(near) = bodies(slots, pair.key) {
+                pair.take(near, of(aim, pair.key), h, &params);
             }
         });
         report.contacts = self.pairs.iter().map(|p| p.touching).sum();
@@ -189,7 +233,38 @@ impl World {
                 report.non_finite += usize::from(!body.advance(h, way));
             }
         }
+        Ok(())
     }
+}
+
+/// Has somebody else find the contacts of all pairs.
+fn ask(
+    narrow: &mut dyn Narrow,
+    end: f64,
+    slots: &[(u32, Option<Body>)],
+    pairs: &mut [Box<Pair>],
+    found: &mut Vec<Found>,
+    both: bool,
+) -> Result<(), WorldError> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let id = |index: u32| BodyId { index, generation: slots[index as usize].0 };
+    let asked: Vec<Asked<'_>> = pairs
+        .iter()
+        .filter_map(|pair| {
+            let [a, b] = bodies(slots, pair.key)?;
+            let Sought { a_from_b, margin, .. } = pair.sought;
+            let (bodies, colliders) = ([id(pair.key.0), id(pair.key.1)], [&a.collider, &b.collider]);
+            Some(Asked { bodies, colliders, a_from_b, margin, both })
+        })
+        .collect();
+    found.resize_with(found.len().max(asked.len()), Found::default);
+    let told = narrow.find(end, &asked, &mut found[..asked.len()]);
+    told.map_err(|e| WorldError::Narrow(e.to_string()))?;
+    // Every near pair has its bodies, so there is one answer for each.
+    pairs.iter_mut().zip(found).for_each(|(pair, found)| pair.hear(found));
+    Ok(())
 }
 
 pub(super) fn for_pairs(pairs: &mut [Box<Pair>], f: impl Fn(&mut Pair) + Sync + Send) {
