@@ -1,9 +1,10 @@
 //! `bench gpu`: a field against meshes, thousands of poses at once and fields built on the GPU, beside the CPU and the 2008 paper.
 //!
-//! Parts, for `--only`: equal, mesh, overlap, batch, build. On a device in software, or with `--quick`, models are few and small.
+//! Parts, for `--only`: equal, mesh, overlap, batch, build, dragons. On a device in software, or with `--quick`, models are few and small.
 
 mod batch;
 mod build;
+mod dragons;
 mod equal;
 mod equal_batch;
 mod equal_bounds;
@@ -59,12 +60,13 @@ impl Lab<'_> {
 type Part = fn(&Lab<'_>) -> Result<Found>;
 
 /// Every part, in the order of the report.
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("equal", equal::run),
     ("mesh", mesh::run),
     ("overlap", overlap::run),
     ("batch", batch::run),
     ("build", build::run),
+    ("dragons", dragons::run),
 ];
 
 /// Runs the parts that `--only` names, or all.
