@@ -20,6 +20,8 @@ use std::time::Instant;
 
 /// Largest extent of a body [m].
 const SIZE: f64 = 0.2;
+/// How deep a ball of that size would lie, over its radius [1]: see [`WorldParams::sink`].
+const SINK: f64 = 5e-4;
 /// Squares of the recorded floor along a side.
 const DRAWN: u32 = 64;
 /// Contacts a frame is recorded with.
@@ -175,7 +177,8 @@ pub fn run(gpu: &Gpu, model: Option<&Path>, options: &Options) -> Result<Outcome
     let params = ShapeParams { spacing: Some(options.points * voxel), ..ShapeParams::default() };
     let shape = Shape::build(mesh, voxel, &params)?.scaled(SIZE / extent)?;
     let wave = Wave { side: options.side, height: options.wave, squares: options.floor.max(2) };
-    let mut world = World::new(&WorldParams::default())?;
+    // Claws and tails stand on points, which sink deeper than balls do.
+    let mut world = World::new(&WorldParams { sink: SINK, ..WorldParams::default() })?;
     // What says how far the floor reaches.
     let low = DVec3::new(-0.5 * wave.side, -0.5 * wave.side, -0.5);
     let high = DVec3::new(0.5 * wave.side, 0.5 * wave.side, wave.range()[1]);

@@ -86,7 +86,7 @@ impl GpuContacts {
             answer: None,
             numbers: Vec::new(),
             room: ROOM,
-            usual: ROOM,
+            usual: ROOM / 4,
         };
         gpu.check()?;
         Ok(out)

@@ -9,7 +9,9 @@ use palpate::manifold::Collider;
 use palpate::math::{Aabb, Pose};
 use palpate::mesh::{Mesh, samples};
 use palpate::soft::SoftMesh;
-use palpate::world::{Asked, BodyId, BodyParams, CpuNarrow, Found, Kind, Narrow, World, WorldParams};
+use palpate::world::{
+    Asked, BodyId, BodyParams, CpuNarrow, Found, Kind, Narrow, World, WorldError, WorldParams,
+};
 use palpate::{Contacts, Shape};
 use palpate_gpu::{GpuMesh, GpuNarrow};
 
@@ -167,4 +169,26 @@ fn bodies_fall_on_a_sheet_and_are_lifted_by_it() {
     }
     assert!(centres[2].z > 0.045 && deepest < 5e-3);
     assert_eq!(run().0, centres, "the same bits again");
+}
+
+#[test]
+fn a_lost_device_stops_the_step_and_nothing_moves() {
+    let Some(gpu) = common::device() else { return };
+    let ball = shape(samples::sphere(0.03, 3), 16.0);
+    let mut world = World::new(&WorldParams::default()).unwrap();
+    for z in [0.0, 0.05] {
+        let w_from_b = Pose::from_translation(DVec3::Z * z);
+        world.add(ball.clone(), &BodyParams { w_from_b, ..Default::default() }).unwrap();
+    }
+    let mut narrow = GpuNarrow::new(&gpu).unwrap();
+    world.step_with(1e-3, &mut narrow).unwrap();
+    let before: Vec<_> = world.bodies().map(|(_, b)| *b.state()).collect();
+    gpu.device().destroy();
+    let told = world.step_with(1e-3, &mut narrow);
+    println!("{told:?}");
+    assert!(matches!(told, Err(WorldError::Narrow(_))));
+    let after: Vec<_> = world.bodies().map(|(_, b)| *b.state()).collect();
+    assert_eq!(before, after);
+    // The CPU goes on.
+    world.step(1e-3).unwrap();
 }
