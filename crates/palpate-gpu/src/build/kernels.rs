@@ -31,7 +31,8 @@ pub(super) struct Numbers {
     pub(super) first: u32,
     pub(super) length: u32,
     pub(super) windows: u32,
-    pub(super) spares: [u32; 2],
+    pub(super) length_at_once: u32,
+    pub(super) spares: [u32; 1],
 }
 
 /// How much farther than the CPU's band nodes give their cell a brick [voxels]: above all rounding, so that no cell is missed.
@@ -80,8 +81,8 @@ pub(super) struct Kernels {
     pub(super) finish: Kernel,
     pub(super) check: Kernel,
     pub(super) faults: [Kernel; 2],
-    /// Background, bricks, settle.
-    pub(super) resign: [Kernel; 3],
+    /// Decide, settle.
+    pub(super) resign: [Kernel; 2],
     /// Begin, join, flatten, choose, apply.
     pub(super) sets: [Kernel; 5],
     /// Collect, decide.
@@ -114,8 +115,8 @@ impl Kernels {
         let resign = make(
             "sides anew",
             &[COMMON, WINDING, include_str!("../shaders/build_resign.wgsl")],
-            &["resign_background", "resign_bricks", "settle"],
-            &[&WOUND[..], &[Read, Write, Write, Write]].concat(),
+            &["resign", "settle"],
+            &[&WOUND[..], &[Read, Write, Write, Read, Write]].concat(),
         );
         Self {
             scale: one(
@@ -172,7 +173,7 @@ impl Kernels {
                 "faults",
                 &[COMMON, include_str!("../shaders/build_faults.wgsl")],
                 &["background_faults", "brick_faults"],
-                &[Uniform, Read, Read, Read, Read, Write, Write],
+                &[Uniform, Read, Read, Read, Read, Write, Write, Write],
             )),
             resign: pair(resign),
             sets: pair(sets),

@@ -36,7 +36,9 @@ pub(super) struct Status {
     pub(super) sets: u32,
     /// Cells among the faults.
     pub(super) cells: u32,
-    spare: [u32; 7],
+    /// Faults that were decided anew.
+    pub(super) settled: u32,
+    spare: [u32; 6],
 }
 
 /// Memory that builds use one after the other; it grows and stays.
@@ -60,6 +62,7 @@ pub(super) enum Use {
     Flags,
     Own,
     States,
+    Doubts,
     Parents,
     Work,
     Heads,
@@ -185,6 +188,7 @@ pub(super) struct Step<'a> {
     pub(super) own: Buffer,
     pub(super) flags: Buffer,
     pub(super) states: Buffer,
+    pub(super) doubts: Buffer,
     pub(super) status: Buffer,
     marks: Buffer,
     ranks: Buffer,
@@ -239,30 +243,18 @@ pub(super) fn build(
     );
 
     // The background, and cells to look at.
-    let groups = lattice.cells.map(|c| (c + 1).div_ceil(4));
     let at_once = builder.cells_at_once.clamp(1, 32_768);
-    let layer = 64 * u64::from(groups[0]) * u64::from(groups[1]);
-    let layers = (u64::from(NODES_PER_CELL * at_once) / layer).clamp(1, u64::from(groups[2])) as u32;
-    commands.stage("background", u64::from(groups[2].div_ceil(layers)))?;
-    for first in (0..groups[2]).step_by(layers as usize) {
+    let nodes_at_once = NODES_PER_CELL * at_once;
+    commands.stage("background", corners.div_ceil(u64::from(nodes_at_once)))?;
+    for first in (0..corners as u32).step_by(nodes_at_once as usize) {
         if first > 0 {
             commands.submit()?;
         }
-        let part = Numbers { first, ..numbers }.uniform(gpu);
-        commands.pass(
-            &kernels.background,
-            &[
-                &part,
-                &s.scaled,
-                &s.scaled_boxes,
-                &s.vertices,
-                &s.pseudonormals,
-                &background,
-                &marks,
-                &nearest,
-            ],
-            [groups[0], groups[1], layers.min(groups[2] - first)],
-        );
+        let part = Numbers { first, length: corners as u32, ..numbers }.uniform(gpu);
+        let search = [&part, &s.scaled, &s.scaled_boxes, &s.vertices, &s.pseudonormals];
+        let bound = [&search[..], &[&background, &marks, &nearest]].concat();
+        let nodes = nodes_at_once.min(corners as u32 - first);
+        commands.over(&kernels.background, &bound, u64::from(nodes), 1);
         progress.advance(1);
     }
     let all = Numbers { length: corners as u32, ..numbers }.uniform(gpu);
@@ -282,6 +274,7 @@ pub(super) fn build(
         own: of(Use::Own, 4 * 512 * count)?,
         flags: of(Use::Flags, 4 * count)?,
         states: of(Use::States, 4 * (corners + count))?,
+        doubts: of(Use::Doubts, 4 * (corners + count))?,
         directory: kept(gpu, "directory", 4 * cells)?,
         values: kept(gpu, "values", 4 * (corners + count * NODES))?,
         background,

@@ -6,8 +6,13 @@ use super::{BuildError, GpuMeshSource};
 use crate::kernel::Answer;
 use palpate::field::{SignChoice, SignMethod};
 
-/// How often contradictions are looked for. Each round decides the neighbours of those decided before; few bricks need three.
+/// How often contradictions are looked for. Each round decides the neighbours of those decided before.
 const ROUNDS: usize = 64;
+/// Rounds that are on their way before anyone asks how many were needed; few bricks need three. One with nothing to do costs three
+/// kernels that end at once.
+const ROUNDS_AT_ONCE: usize = 3;
+/// Groups of threads that decide doubtful nodes, eight nodes at a time: they keep a large device busy.
+const DECIDERS: u32 = 1056;
 /// Pairs of a node and a group of triangles that one submission may sum up.
 const PAIRS_AT_ONCE: u64 = 1 << 31;
 
@@ -43,6 +48,10 @@ pub(super) fn decide(
         let size = step.states.size();
         commands.clear(&step.states, 0, size);
         step.faults(commands)?;
+        commands.stage("repair", 0)?;
+        for _ in 0..ROUNDS_AT_ONCE {
+            step.repair(commands)?;
+        }
     }
     if method == SignMethod::Winding {
         step.by_sets(commands, scratch, answer)?;
@@ -53,13 +62,22 @@ pub(super) fn decide(
     let (agreeing, decided) = (share(found.agreeing), share(found.decided));
     let mut repaired = 0;
     if method == SignMethod::Pseudonormal {
+        let mut again = false;
         if choice == SignChoice::Auto && found.agreeing < found.checked {
             method = SignMethod::Winding;
             step.by_sets(commands, scratch, answer)?;
-        } else if found.faults > 0 {
-            repaired = step.repair(commands, answer, found)?;
+            again = true;
+        } else {
+            let mut rounds = ROUNDS_AT_ONCE;
+            while found.settled < found.faults && rounds < ROUNDS {
+                step.repair(commands)?;
+                found = commands.status(&step.status, answer)?;
+                rounds += 1;
+                again = true;
+            }
+            repaired = found.cells as usize;
         }
-        if method == SignMethod::Winding || found.faults > 0 {
+        if again {
             step.assemble(commands)?;
             found = commands.status(&step.status, answer)?;
         }
@@ -83,7 +101,8 @@ impl Step<'_> {
 
     /// Finds neighbours that contradict each other.
     fn faults(&self, commands: &mut Commands<'_>) -> Result<(), BuildError> {
-        let bound = [&self.slots, &self.list, &self.background, &self.own, &self.states, &self.status];
+        let bound =
+            [&self.slots, &self.list, &self.background, &self.own, &self.states, &self.status, &self.doubts];
         let plain = self.numbers.uniform(commands.gpu);
         let all = [&[&plain], &bound[..]].concat();
         commands.over(&self.kernels.faults[0], &all, u64::from(self.numbers.length), 256);
@@ -108,38 +127,27 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Lets the winding number decide nodes that contradict each other, until none do. Returns how many cells were decided anew.
-    fn repair(
-        &self,
-        commands: &mut Commands<'_>,
-        answer: &Answer,
-        found: Status,
-    ) -> Result<usize, BuildError> {
-        commands.stage("repair", 0)?;
+    /// One round: lets the winding number decide nodes that contradict each other, and looks for neighbours that now do.
+    fn repair(&self, commands: &mut Commands<'_>) -> Result<(), BuildError> {
         let s = self.source;
-        let bound =
-            [&s.scaled, &s.vertices, &s.dipoles, &self.list, &self.background, &self.own, &self.states];
-        let [background, bricks, settle] = &self.kernels.resign;
-        let mut total = found;
-        for _ in 0..ROUNDS {
-            let plain = self.numbers.uniform(commands.gpu);
-            let all = [&[&plain], &bound[..]].concat();
-            commands.over(background, &all, u64::from(self.numbers.length), 256);
-            self.by_cells(commands, &mut |commands, part, groups| {
-                let all = [&[part], &bound[..]].concat();
-                commands.pass(bricks, &all, [groups, 1, 1]);
-                commands.submit()
-            })?;
-            let count = u64::from(self.numbers.length + self.numbers.candidates);
-            commands.over(settle, &all, count, 256);
-            self.faults(commands)?;
-            let found = commands.status(&self.status, answer)?;
-            if found.faults == total.faults {
-                break;
-            }
-            total = found;
-        }
-        Ok(total.cells as usize)
+        let groups = s.triangles().div_ceil(64) as u64;
+        let at_once = (PAIRS_AT_ONCE / (512 * groups)).clamp(1, 32_768) as u32;
+        let plain = Numbers { length_at_once: at_once, ..self.numbers }.uniform(commands.gpu);
+        let bound = [
+            &plain,
+            &s.scaled,
+            &s.vertices,
+            &s.dipoles,
+            &self.list,
+            &self.background,
+            &self.own,
+            &self.doubts,
+            &self.status,
+        ];
+        let [resign, settle] = &self.kernels.resign;
+        commands.pass(resign, &bound, [DECIDERS, 1, 1]);
+        commands.pass(settle, &bound, [1, 1, 1]);
+        self.faults(commands)
     }
 
     /// Gives every node the side of the winding number at the farthest node of its set.

@@ -1,5 +1,8 @@
-// Background nodes, and which cells need a closer look. One thread for each node and the cell above it; nodes on the upper border of
-// the grid have a cell beyond it, of which only the face in the grid counts.
+// Background nodes, and which cells need a closer look. One group of threads for each node and the cell above it; nodes on the upper
+// border of the grid have a cell beyond it, of which only the face in the grid counts.
+//
+// Nodes are few and far apart: one thread for each would leave the device idle but for the longest walks. So a group goes down level
+// by level, with the list of all boxes that may matter, each thread a box of them.
 @group(0) @binding(5) var<storage, read_write> background: array<f32>;
 @group(0) @binding(6) var<storage, read_write> marks: array<u32>;
 // The closest triangle of each node: where searches around it begin.
@@ -19,44 +22,119 @@ fn count_of(level: u32) -> u32 {
     return build.counts_high[level - 4u];
 }
 
-// As `search`, for threads whose points are far apart: each goes its own way through the boxes until it has triangles to measure, and
-// then all that have measure at once. Nested loops would do one thread's triangles after the other's.
-fn search_apart(p: vec3<f32>, found: Nearest) -> Nearest {
-    var best = found;
-    var level = 5u;
-    var at = 0u;
+const THREADS = 64u;
+// Boxes that a list holds. If there are more, every thread walks down from some of the last list that fits.
+const ROOM = 1024u;
+
+var<workgroup> lists: array<u32, 2048>;
+var<workgroup> found_boxes: atomic<u32>;
+// Bits of the square of the distance that boxes must be within; of the least; and the first triangle that has it.
+var<workgroup> bound: atomic<u32>;
+var<workgroup> least: atomic<u32>;
+var<workgroup> first: atomic<u32>;
+var<workgroup> told: u32;
+
+// Boxes of a level: where they begin among the lists, and how many.
+struct Front {
+    level: u32,
+    begin: u32,
+    size: u32,
+}
+
+// The boxes that may be within the bound of a box of half size `half` around `m`. `fixed`: the bound is what it is; else it shrinks to
+// what some vertex in each box proves. Lists come in any order; what is found by them does not depend on it.
+fn narrow(m: vec3<f32>, half: vec3<f32>, fixed: bool, local: u32) -> Front {
+    var out = Front(6u, 0u, 1u);
     loop {
-        var leaf = NONE;
-        loop {
-            if (level == 5u && at >= build.counts_high.y) {
-                break;
-            }
-            let hit = gap(start_of(level) + at, p, vec3<f32>(0.0)) <= best.squared;
-            if (hit && level > 0u) {
-                level -= 1u;
-                at *= 8u;
-                continue;
-            }
-            if (hit) {
-                leaf = at;
-            }
-            // The next box, or the one after the parent.
-            at += 1u;
-            loop {
-                if (level == 5u || ((at & 7u) != 0u && at < count_of(level))) {
-                    break;
-                }
-                at = (at - 1u) / 8u + 1u;
-                level += 1u;
-            }
-            if (leaf != NONE) {
-                break;
-            }
-        }
-        if (leaf == NONE) {
+        if (out.level == 0u || out.size == 0u) {
             break;
         }
-        best = offer_leaf(best, leaf, p);
+        let level = out.level - 1u;
+        let top = level == 5u;
+        let start = start_of(level);
+        let count = count_of(level);
+        let tests = select(8u * out.size, count, top);
+        let begin = ROOM - out.begin;
+        if (!fixed) {
+            for (var j = local; j < tests; j += THREADS) {
+                let box = select(8u * lists[out.begin + (j >> 3u)] + (j & 7u), j, top);
+                if (box < count) {
+                    let away = triangles[4u * (box << (3u * level + 1u))].xyz - m;
+                    atomicMin(&bound, bitcast<u32>(dot(away, away) * 1.000001));
+                }
+            }
+        }
+        if (local == 0u) {
+            atomicStore(&found_boxes, 0u);
+        }
+        workgroupBarrier();
+        let limit = bitcast<f32>(atomicLoad(&bound));
+        for (var j = local; j < tests; j += THREADS) {
+            let box = select(8u * lists[out.begin + (j >> 3u)] + (j & 7u), j, top);
+            if (box < count) {
+                if (gap(start + box, m, half) <= limit) {
+                    let k = atomicAdd(&found_boxes, 1u);
+                    if (k < ROOM) {
+                        lists[begin + k] = box;
+                    }
+                }
+            }
+        }
+        workgroupBarrier();
+        if (local == 0u) {
+            told = atomicLoad(&found_boxes);
+        }
+        let size = workgroupUniformLoad(&told);
+        if (size > ROOM) {
+            break;
+        }
+        out = Front(level, begin, size);
+    }
+    if (out.level == 6u) {
+        // More of the largest boxes than a list holds: all of them.
+        return Front(5u, NONE, build.counts_high.y);
+    }
+    return out;
+}
+
+fn box_of(front: Front, j: u32) -> u32 {
+    if (front.begin == NONE) {
+        return j;
+    }
+    return lists[front.begin + j];
+}
+
+// The box after box `at` of `level` in a walk that does not go below it, and its level; that of `root` when there is none.
+fn after(root: u32, level: u32, at: u32) -> vec2<u32> {
+    var l = level;
+    var next = at + 1u;
+    loop {
+        if (l >= root || ((next & 7u) != 0u && next < count_of(l))) {
+            break;
+        }
+        next = (next - 1u) / 8u + 1u;
+        l += 1u;
+    }
+    return vec2<u32>(l, next);
+}
+
+// The closest triangle of those in box `box` of level `root`, and `found`.
+fn search_below(root: u32, box: u32, p: vec3<f32>, found: Nearest) -> Nearest {
+    var best = found;
+    var at = vec2<u32>(root, box);
+    loop {
+        let hit = gap(start_of(at.x) + at.y, p, vec3<f32>(0.0)) <= best.squared;
+        if (hit && at.x > 0u) {
+            at = vec2<u32>(at.x - 1u, 8u * at.y);
+            continue;
+        }
+        if (hit) {
+            best = offer_leaf(best, at.y, p);
+        }
+        at = after(root, at.x, at.y);
+        if (at.x >= root) {
+            break;
+        }
     }
     return best;
 }
@@ -77,58 +155,109 @@ fn reaches(t: u32, m: vec3<f32>, half: vec3<f32>) -> bool {
     if (abs(dot(n, m - a.xyz)) - dot(abs(n), half) > build.half_width) {
         return false;
     }
-    let far = build.half_width + length(half);
+    let far = build.half_width + sqrt(dot(half, half));
     return to_triangle(t, m) <= far * far;
 }
 
-fn is_near(m: vec3<f32>, half: vec3<f32>) -> bool {
+// Whether a triangle in box `box` of level `root` may be within the band of a box.
+fn reaches_below(root: u32, box: u32, m: vec3<f32>, half: vec3<f32>) -> bool {
     let limit = build.half_width * build.half_width;
-    for (var f = 0u; f < build.counts_high.y; f++) {
-        if (gap(build.starts_high.y + f, m, half) > limit) { continue; }
-        let end_e = min(8u * f + 8u, build.counts_high.x);
-        for (var e = 8u * f; e < end_e; e++) {
-            if (gap(build.starts_high.x + e, m, half) > limit) { continue; }
-            let end_d = min(8u * e + 8u, build.counts.w);
-            for (var d = 8u * e; d < end_d; d++) {
-                if (gap(build.starts.w + d, m, half) > limit) { continue; }
-                let end_c = min(8u * d + 8u, build.counts.z);
-                for (var c = 8u * d; c < end_c; c++) {
-                    if (gap(build.starts.z + c, m, half) > limit) { continue; }
-                    let end_b = min(8u * c + 8u, build.counts.y);
-                    for (var b = 8u * c; b < end_b; b++) {
-                        if (gap(build.starts.y + b, m, half) > limit) { continue; }
-                        let end_a = min(8u * b + 8u, build.counts.x);
-                        for (var a = 8u * b; a < end_a; a++) {
-                            if (gap(a, m, half) > limit) { continue; }
-                            let end = min(2u * a + 2u, build.triangles);
-                            for (var t = 2u * a; t < end; t++) {
-                                if (reaches(t, m, half)) {
-                                    return true;
-                                }
-                            }
-                        }
-                    }
+    var at = vec2<u32>(root, box);
+    loop {
+        let hit = gap(start_of(at.x) + at.y, m, half) <= limit;
+        if (hit && at.x > 0u) {
+            at = vec2<u32>(at.x - 1u, 8u * at.y);
+            continue;
+        }
+        if (hit) {
+            let end = min(2u * at.y + 2u, build.triangles);
+            for (var t = 2u * at.y; t < end; t++) {
+                if (reaches(t, m, half)) {
+                    return true;
                 }
             }
+        }
+        at = after(root, at.x, at.y);
+        if (at.x >= root) {
+            break;
         }
     }
     return false;
 }
 
-@compute @workgroup_size(4, 4, 4)
-fn measure(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    let dims = build.cells + 1u;
-    let at = 4u * (group + vec3<u32>(0u, 0u, build.first)) + local;
-    if (any(at >= dims)) {
+// The closest triangle: of equals the first.
+fn closest(p: vec3<f32>, local: u32) -> Nearest {
+    if (local == 0u) {
+        atomicStore(&bound, 0x7f7fffffu);
+        atomicStore(&least, 0x7f7fffffu);
+        atomicStore(&first, NONE);
+    }
+    workgroupBarrier();
+    let front = narrow(p, vec3<f32>(0.0), false, local);
+    // The bound alone is no triangle; that of its vertex is as near, but for rounding.
+    var best = Nearest(bitcast<f32>(atomicLoad(&bound)) * 1.0001, NONE);
+    for (var j = local; j < front.size; j += THREADS) {
+        best = search_below(front.level, box_of(front, j), p, best);
+    }
+    if (best.triangle != NONE) {
+        atomicMin(&least, bitcast<u32>(best.squared));
+    }
+    workgroupBarrier();
+    let squared = atomicLoad(&least);
+    if (best.triangle != NONE && bitcast<u32>(best.squared) == squared) {
+        atomicMin(&first, best.triangle);
+    }
+    workgroupBarrier();
+    return Nearest(bitcast<f32>(squared), atomicLoad(&first));
+}
+
+// Whether a triangle may be within the band of the cell.
+fn is_near(m: vec3<f32>, half: vec3<f32>, local: u32) -> bool {
+    if (local == 0u) {
+        atomicStore(&bound, bitcast<u32>(build.half_width * build.half_width));
+        atomicStore(&least, 0u);
+    }
+    workgroupBarrier();
+    let front = narrow(m, half, true, local);
+    for (var j = local; j < front.size; j += THREADS) {
+        if (atomicLoad(&least) != 0u) {
+            break;
+        }
+        if (reaches_below(front.level, box_of(front, j), m, half)) {
+            atomicStore(&least, 1u);
+        }
+    }
+    workgroupBarrier();
+    return atomicLoad(&least) != 0u;
+}
+
+@compute @workgroup_size(64)
+fn measure(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = build.first + linear(group, groups, 0u, 1u);
+    if (i >= build.length) {
         return;
     }
-    let i = index(at, dims);
+    let dims = build.cells + 1u;
+    let at = place(i, dims);
     let p = 8.0 * vec3<f32>(at);
-    var found = offer_leaf(Nearest(3e38, NONE), leaf_near(p), p);
-    found = search_apart(p, found);
-    background[i] = signed(found, p);
-    nearest[i] = found.triangle;
-    // The closed cube of the cell, without what is beyond the grid.
+    let found = closest(p, local);
+    if (local == 0u) {
+        background[i] = signed(found, p);
+        nearest[i] = found.triangle;
+        told = bitcast<u32>(found.squared);
+    }
+    let d = sqrt(bitcast<f32>(workgroupUniformLoad(&told)));
+    // The closed cube of the cell, without what is beyond the grid. Most are told by the distance of their first node.
     let half = select(vec3<f32>(4.0), vec3<f32>(0.0), at == build.cells);
-    marks[i] = u32(is_near(p + half, half));
+    var mark = d <= build.half_width;
+    if (!mark && d <= build.half_width + 2.0 * sqrt(dot(half, half)) + 0.01) {
+        mark = is_near(p + half, half, local);
+    }
+    if (local == 0u) {
+        marks[i] = u32(mark);
+    }
 }

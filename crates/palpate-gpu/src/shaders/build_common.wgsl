@@ -18,7 +18,7 @@ struct Build {
     first: u32,             // of this dispatch
     length: u32,            // of what is scanned
     windows: u32,           // parts of the background in which sides are checked
-    spare_a: u32,
+    length_at_once: u32,    // doubtful cells that one round decides at most
     spare_b: u32,
 }
 

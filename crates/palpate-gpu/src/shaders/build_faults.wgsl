@@ -1,5 +1,5 @@
 // Sides that contradict each other: neighbours of opposite sign with free space between them. State of a background node, then of
-// the cells looked at: 0 nothing found, 1 to be decided anew, 2 decided.
+// the cells looked at: 0 nothing found, 1 doubtful. Each is listed once, when it is first found.
 @group(0) @binding(0) var<uniform> build: Build;
 @group(0) @binding(1) var<storage, read> slots: array<u32>;
 @group(0) @binding(2) var<storage, read> list: array<u32>;
@@ -7,6 +7,7 @@
 @group(0) @binding(4) var<storage, read> own: array<f32>;
 @group(0) @binding(5) var<storage, read_write> states: array<atomic<u32>>;
 @group(0) @binding(6) var<storage, read_write> status: array<atomic<u32>>;
+@group(0) @binding(7) var<storage, read_write> doubts: array<u32>;
 
 const APART = 1.001;
 
@@ -17,7 +18,7 @@ fn opposed(a: f32, b: f32, spacing: f32) -> bool {
 
 fn doubt(i: u32) {
     if (atomicMax(&states[i], 1u) == 0u) {
-        atomicAdd(&status[3], 1u);
+        doubts[atomicAdd(&status[3], 1u)] = i;
         if (i >= build.length) {
             atomicAdd(&status[8], 1u);
         }
@@ -31,7 +32,8 @@ fn background_faults(
     @builtin(local_invocation_index) local: u32,
 ) {
     let i = linear(group, groups, local, 256u);
-    if (i >= build.length) {
+    // Nothing was decided since sides were last compared.
+    if (i >= build.length || atomicLoad(&status[10]) != 0u) {
         return;
     }
     let dims = build.cells + 1u;
@@ -51,6 +53,9 @@ fn background_faults(
 
 @compute @workgroup_size(256)
 fn brick_faults(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    if (atomicLoad(&status[10]) != 0u) {
+        return;
+    }
     let candidate = build.first + group.x;
     let dims = build.cells + 1u;
     let cell = place(list[candidate], dims);

@@ -55,39 +55,6 @@ fn offer(found: Nearest, t: u32, p: vec3<f32>) -> Nearest {
     return found;
 }
 
-// The child whose middle is nearest to `p`: of those of box `up`, of a level that begins at `start` and has `count`.
-fn nearest_child(start: u32, count: u32, up: u32, p: vec3<f32>) -> u32 {
-    var best = 8u * up;
-    var least = 3e38;
-    for (var i = 8u * up; i < min(8u * up + 8u, count); i++) {
-        let away = boxes[2u * (start + i)].xyz - p;
-        let d = dot(away, away);
-        if (d < least) {
-            least = d;
-            best = i;
-        }
-    }
-    return best;
-}
-
-// Some triangles near `p`: where a search begins, so that it passes by most.
-fn leaf_near(p: vec3<f32>) -> u32 {
-    var at = 0u;
-    var least = 3e38;
-    for (var i = 0u; i < build.counts_high.y; i++) {
-        let away = boxes[2u * (build.starts_high.y + i)].xyz - p;
-        if (dot(away, away) < least) {
-            least = dot(away, away);
-            at = i;
-        }
-    }
-    at = nearest_child(build.starts_high.x, build.counts_high.x, at, p);
-    at = nearest_child(build.starts.w, build.counts.w, at, p);
-    at = nearest_child(build.starts.z, build.counts.z, at, p);
-    at = nearest_child(build.starts.y, build.counts.y, at, p);
-    return nearest_child(0u, build.counts.x, at, p);
-}
-
 fn offer_leaf(found: Nearest, leaf: u32, p: vec3<f32>) -> Nearest {
     var out = found;
     let end = min(2u * leaf + 2u, build.triangles);
