@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
         for interpolation in [Interpolation::Shader, Interpolation::Texture] {
             for (threads, groups) in
-                [(64, 1056), (64, 2112), (128, 264), (128, 528), (128, 1056), (128, 2112)]
+                [(64, 1056), (64, 2112), (64, 4224), (128, 1056)]
             {
                 if interpolation == Interpolation::Texture && (threads, groups) != (128, 1056) {
                     continue;

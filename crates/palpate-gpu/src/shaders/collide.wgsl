@@ -33,8 +33,8 @@ struct Item {
 
 @group(0) @binding(3) var<storage, read> balls: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> speeds: array<f32>;
-// A partial sum of each workgroup, sixteen words each: atomic, as the last workgroup reads what others wrote.
-@group(0) @binding(8) var<storage, read_write> partials: array<atomic<u32>>;
+// A sum of each workgroup, then of each set of them.
+@group(0) @binding(8) var<storage, read_write> partials: array<Partial>;
 @group(0) @binding(9) var<storage, read_write> answer: Answer;
 @group(0) @binding(10) var<storage, read_write> state: State;
 
@@ -365,7 +365,7 @@ fn conclude(own: Partial, group: u32, groups: u32, some: bool, t: u32) {
         all = reduce(own, t);
     }
     if t == 0u {
-        store(group, all);
+        partials[group] = all;
     }
     if !FUSED {
         return;
@@ -377,7 +377,7 @@ fn conclude(own: Partial, group: u32, groups: u32, some: bool, t: u32) {
     }
     let of_set = add_up(own_set * SET, min(SET, groups - own_set * SET), t);
     if t == 0u {
-        store(groups + own_set, of_set);
+        partials[groups + own_set] = of_set;
     }
     if is_last(0u, sets, t) {
         finish_with(add_up(groups, sets, t), t);
@@ -403,34 +403,9 @@ fn is_last(counter: u32, count: u32, t: u32) -> bool {
 fn add_up(first: u32, count: u32, t: u32) -> Partial {
     var own = none();
     for (var i = t; i < count; i += THREADS) {
-        own = sum(own, stored(first + i));
+        own = sum(own, partials[first + i]);
     }
     return reduce(own, t);
-}
-
-fn store(i: u32, p: Partial) {
-    let f = bitcast<vec4<u32>>(p.force);
-    let m = bitcast<vec4<u32>>(p.torque);
-    for (var k = 0u; k < 4u; k += 1u) {
-        atomicStore(&partials[16u * i + k], f[k]);
-        atomicStore(&partials[16u * i + 4u + k], m[k]);
-        atomicStore(&partials[16u * i + 8u + k], p.counts[k]);
-        atomicStore(&partials[16u * i + 12u + k], p.deepest[k]);
-    }
-}
-
-fn four(at: u32) -> vec4<u32> {
-    return vec4(
-        atomicLoad(&partials[at]),
-        atomicLoad(&partials[at + 1u]),
-        atomicLoad(&partials[at + 2u]),
-        atomicLoad(&partials[at + 3u]),
-    );
-}
-
-fn stored(i: u32) -> Partial {
-    let at = 16u * i;
-    return Partial(bitcast<vec4<f32>>(four(at)), bitcast<vec4<f32>>(four(at + 4u)), four(at + 8u), four(at + 12u));
 }
 
 // Answers, and looks once more at the deepest.
