@@ -33,7 +33,7 @@ struct Front {
 }
 
 // The boxes that may be within the bound of a block of half size `half` around `m`. `fixed`: the bound is what it is; else it shrinks
-// to what some vertex in each box proves for every point of the block. Lists come in any order; what is found by them does not depend on it.
+// to what some vertex in each box proves for every point of the block. Lists come in any order; what is found does not depend on it.
 fn narrow(m: vec3<f32>, half: vec3<f32>, fixed: bool, local: u32) -> Front {
     var out = Front(6u, 0u, 1u);
     loop {
@@ -115,6 +115,18 @@ fn search_below(root: u32, box: u32, p: vec3<f32>, found: Nearest) -> Nearest {
     if (root == 0u) {
         if (gap(box, p, vec3<f32>(0.0)) <= best.squared) {
             best = offer_leaf(best, box, p);
+        }
+        return best;
+    }
+    if (root == 1u) {
+        // Written out, so that threads with neighbouring points stay together.
+        if (gap(build.starts.y + box, p, vec3<f32>(0.0)) <= best.squared) {
+            let end = min(8u * box + 8u, build.counts.x);
+            for (var leaf = 8u * box; leaf < end; leaf++) {
+                if (gap(leaf, p, vec3<f32>(0.0)) <= best.squared) {
+                    best = offer_leaf(best, leaf, p);
+                }
+            }
         }
         return best;
     }
