@@ -9,6 +9,7 @@ use wgpu::{BufferUsages, TextureFormat};
 
 const COMMON: &str = include_str!("../shaders/build_common.wgsl");
 const NEAREST: &str = include_str!("../shaders/build_nearest.wgsl");
+const FRONT: &str = include_str!("../shaders/build_front.wgsl");
 const WINDING: &str = include_str!("../shaders/build_winding.wgsl");
 
 /// `Build` of the shaders.
@@ -90,7 +91,7 @@ pub(super) struct Kernels {
     pub(super) dense: Kernel,
 }
 
-/// What [`NEAREST`] is bound to.
+/// What [`NEAREST`] is bound to; [`FRONT`] searches it.
 const SEARCH: [Slot; 5] = [Uniform, Read, Read, Read, Read];
 /// What [`WINDING`] is bound to.
 const WOUND: [Slot; 4] = [Uniform, Read, Read, Read];
@@ -127,7 +128,7 @@ impl Kernels {
             ),
             background: one(
                 "background",
-                &[COMMON, NEAREST, include_str!("../shaders/build_background.wgsl")],
+                &[COMMON, NEAREST, FRONT, include_str!("../shaders/build_background.wgsl")],
                 "measure",
                 &[&SEARCH[..], &[Write, Write, Write]].concat(),
             ),
@@ -140,7 +141,7 @@ impl Kernels {
             gather: one("cells", &[COMMON, cells], "gather", &cell_slots),
             bricks: one(
                 "bricks",
-                &[COMMON, NEAREST, include_str!("../shaders/build_bricks.wgsl")],
+                &[COMMON, NEAREST, FRONT, include_str!("../shaders/build_bricks.wgsl")],
                 "measure",
                 &[&SEARCH[..], &[Read, Write, Write, Read]].concat(),
             ),

@@ -323,6 +323,7 @@ impl Step<'_> {
         let s = self.source;
         let count = self.numbers.candidates;
         commands.stage("bricks", u64::from(count.div_ceil(self.at_once)))?;
+        commands.clear(&self.flags, 0, 4 * u64::from(count));
         for first in (0..count).step_by(self.at_once as usize) {
             if first > 0 {
                 commands.submit()?;
@@ -330,7 +331,8 @@ impl Step<'_> {
             let part = Numbers { first, ..self.numbers }.uniform(commands.gpu);
             let search = [&part, &s.scaled, &s.scaled_boxes, &s.vertices, &s.pseudonormals];
             let bound = [&search[..], &[&self.list, &self.own, &self.flags, &self.nearest]].concat();
-            commands.pass(&self.kernels.bricks, &bound, [self.at_once.min(count - first), 1, 1]);
+            // Eight blocks a cell.
+            commands.pass(&self.kernels.bricks, &bound, [8, self.at_once.min(count - first), 1]);
             progress.advance(1);
         }
         Ok(())

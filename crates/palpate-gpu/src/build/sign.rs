@@ -6,10 +6,8 @@ use super::{BuildError, GpuMeshSource};
 use crate::kernel::Answer;
 use palpate::field::{SignChoice, SignMethod};
 
-/// How often contradictions are looked for. Each round decides the neighbours of those decided before.
-const ROUNDS: usize = 64;
-/// Rounds that are on their way before anyone asks how many were needed; few bricks need three. One with nothing to do costs three
-/// kernels that end at once.
+/// Rounds of repair that are on their way before anyone asks how many are needed. Each decides the neighbours of those decided before;
+/// few bricks need three. One with nothing to do costs some kernels that end at once.
 const ROUNDS_AT_ONCE: usize = 3;
 /// Groups of threads that decide doubtful nodes, eight nodes at a time: they keep a large device busy.
 const DECIDERS: u32 = 1056;
@@ -68,11 +66,10 @@ pub(super) fn decide(
             step.by_sets(commands, scratch, answer)?;
             again = true;
         } else {
-            let mut rounds = ROUNDS_AT_ONCE;
-            while found.settled < found.faults && rounds < ROUNDS {
+            // Ends, as each cell is decided once at most.
+            while found.settled < found.faults {
                 step.repair(commands)?;
                 found = commands.status(&step.status, answer)?;
-                rounds += 1;
                 again = true;
             }
             repaired = found.cells as usize;
@@ -131,7 +128,7 @@ impl Step<'_> {
     fn repair(&self, commands: &mut Commands<'_>) -> Result<(), BuildError> {
         let s = self.source;
         let groups = s.triangles().div_ceil(64) as u64;
-        let at_once = (PAIRS_AT_ONCE / (512 * groups)).clamp(1, 32_768) as u32;
+        let at_once = (PAIRS_AT_ONCE / (512 * groups)).clamp(1, u64::from(self.at_once)) as u32;
         let plain = Numbers { length_at_once: at_once, ..self.numbers }.uniform(commands.gpu);
         let bound = [
             &plain,

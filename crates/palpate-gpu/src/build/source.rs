@@ -46,7 +46,7 @@ pub struct GpuMeshSource {
 impl GpuMeshSource {
     /// Puts a mesh on the device, its holes capped as [`palpate::field::FieldParams::cap_holes`] says by default.
     ///
-    /// On the CPU, about as long as the first steps of a build there (40 ms for 70,000 triangles), about 240 bytes a triangle.
+    /// On the CPU, about as long as the first steps of a build there (40 ms for 70,000 triangles), about 300 bytes a triangle.
     pub fn new(gpu: &Gpu, mesh: &Mesh) -> Result<Self, BuildError> {
         Self::with_caps(gpu, mesh, true)
     }
@@ -56,7 +56,7 @@ impl GpuMeshSource {
         let parts = Parts::of(mesh, cap_holes);
         let count = parts.triangles().len();
         let instead = "use a coarser mesh, or build on the CPU";
-        gpu.fits("the mesh", 64 * count as u64, instead)?;
+        gpu.fits("the mesh", 128 * count as u64, instead)?;
         if count == 0 || count >= 1 << 28 {
             return Err(GpuError::TooLarge {
                 what: "the mesh",
@@ -93,7 +93,7 @@ impl GpuMeshSource {
             scaled_boxes: room(gpu, "boxes in voxels", 16 * boxes.len() as u64, all),
             boxes: buffer(gpu, "boxes", &boxes, storage),
             dipoles: buffer(gpu, "dipoles", &dipoles(&parts), storage),
-            scaled: room(gpu, "triangles in voxels", 64 * count as u64, all),
+            scaled: room(gpu, "triangles in voxels", 128 * count as u64, all),
             lock: Mutex::new(()),
             parts,
         };

@@ -1,143 +1,15 @@
 // Background nodes, and which cells need a closer look. One group of threads for each node and the cell above it; nodes on the upper
 // border of the grid have a cell beyond it, of which only the face in the grid counts.
 //
-// Nodes are few and far apart: one thread for each would leave the device idle but for the longest walks. So a group goes down level
-// by level, with the list of all boxes that may matter, each thread a box of them.
+// Nodes are few and far apart: one thread for each would leave the device idle but for the longest walks.
 @group(0) @binding(5) var<storage, read_write> background: array<f32>;
 @group(0) @binding(6) var<storage, read_write> marks: array<u32>;
 // The closest triangle of each node: where searches around it begin.
 @group(0) @binding(7) var<storage, read_write> nearest: array<u32>;
 
-fn start_of(level: u32) -> u32 {
-    if (level < 4u) {
-        return build.starts[level];
-    }
-    return build.starts_high[level - 4u];
-}
-
-fn count_of(level: u32) -> u32 {
-    if (level < 4u) {
-        return build.counts[level];
-    }
-    return build.counts_high[level - 4u];
-}
-
-const THREADS = 64u;
-// Boxes that a list holds. If there are more, every thread walks down from some of the last list that fits.
-const ROOM = 1024u;
-
-var<workgroup> lists: array<u32, 2048>;
-var<workgroup> found_boxes: atomic<u32>;
-// Bits of the square of the distance that boxes must be within; of the least; and the first triangle that has it.
-var<workgroup> bound: atomic<u32>;
+// Bits of the least square of a distance, and the first triangle that has it.
 var<workgroup> least: atomic<u32>;
 var<workgroup> first: atomic<u32>;
-var<workgroup> told: u32;
-
-// Boxes of a level: where they begin among the lists, and how many.
-struct Front {
-    level: u32,
-    begin: u32,
-    size: u32,
-}
-
-// The boxes that may be within the bound of a box of half size `half` around `m`. `fixed`: the bound is what it is; else it shrinks to
-// what some vertex in each box proves. Lists come in any order; what is found by them does not depend on it.
-fn narrow(m: vec3<f32>, half: vec3<f32>, fixed: bool, local: u32) -> Front {
-    var out = Front(6u, 0u, 1u);
-    loop {
-        if (out.level == 0u || out.size == 0u) {
-            break;
-        }
-        let level = out.level - 1u;
-        let top = level == 5u;
-        let start = start_of(level);
-        let count = count_of(level);
-        let tests = select(8u * out.size, count, top);
-        let begin = ROOM - out.begin;
-        if (!fixed) {
-            for (var j = local; j < tests; j += THREADS) {
-                let box = select(8u * lists[out.begin + (j >> 3u)] + (j & 7u), j, top);
-                if (box < count) {
-                    let away = triangles[4u * (box << (3u * level + 1u))].xyz - m;
-                    atomicMin(&bound, bitcast<u32>(dot(away, away) * 1.000001));
-                }
-            }
-        }
-        if (local == 0u) {
-            atomicStore(&found_boxes, 0u);
-        }
-        workgroupBarrier();
-        let limit = bitcast<f32>(atomicLoad(&bound));
-        for (var j = local; j < tests; j += THREADS) {
-            let box = select(8u * lists[out.begin + (j >> 3u)] + (j & 7u), j, top);
-            if (box < count) {
-                if (gap(start + box, m, half) <= limit) {
-                    let k = atomicAdd(&found_boxes, 1u);
-                    if (k < ROOM) {
-                        lists[begin + k] = box;
-                    }
-                }
-            }
-        }
-        workgroupBarrier();
-        if (local == 0u) {
-            told = atomicLoad(&found_boxes);
-        }
-        let size = workgroupUniformLoad(&told);
-        if (size > ROOM) {
-            break;
-        }
-        out = Front(level, begin, size);
-    }
-    if (out.level == 6u) {
-        // More of the largest boxes than a list holds: all of them.
-        return Front(5u, NONE, build.counts_high.y);
-    }
-    return out;
-}
-
-fn box_of(front: Front, j: u32) -> u32 {
-    if (front.begin == NONE) {
-        return j;
-    }
-    return lists[front.begin + j];
-}
-
-// The box after box `at` of `level` in a walk that does not go below it, and its level; that of `root` when there is none.
-fn after(root: u32, level: u32, at: u32) -> vec2<u32> {
-    var l = level;
-    var next = at + 1u;
-    loop {
-        if (l >= root || ((next & 7u) != 0u && next < count_of(l))) {
-            break;
-        }
-        next = (next - 1u) / 8u + 1u;
-        l += 1u;
-    }
-    return vec2<u32>(l, next);
-}
-
-// The closest triangle of those in box `box` of level `root`, and `found`.
-fn search_below(root: u32, box: u32, p: vec3<f32>, found: Nearest) -> Nearest {
-    var best = found;
-    var at = vec2<u32>(root, box);
-    loop {
-        let hit = gap(start_of(at.x) + at.y, p, vec3<f32>(0.0)) <= best.squared;
-        if (hit && at.x > 0u) {
-            at = vec2<u32>(at.x - 1u, 8u * at.y);
-            continue;
-        }
-        if (hit) {
-            best = offer_leaf(best, at.y, p);
-        }
-        at = after(root, at.x, at.y);
-        if (at.x >= root) {
-            break;
-        }
-    }
-    return best;
-}
 
 // Whether triangle `t` may be within the band of a box: by boxes, by its plane and by the ball around the box, each of which
 // can only say no.

@@ -1,7 +1,7 @@
-// The nodes of cells near the surface: one group of threads for each, every thread two nodes. Which nodes are in the band.
+// The nodes of cells near the surface: one group of threads for each block of 4³ of them. Which nodes are in the band.
 @group(0) @binding(5) var<storage, read> list: array<u32>;
 @group(0) @binding(6) var<storage, read_write> own: array<f32>;
-@group(0) @binding(7) var<storage, read_write> flags: array<u32>;
+@group(0) @binding(7) var<storage, read_write> flags: array<atomic<u32>>;
 @group(0) @binding(8) var<storage, read> nearest: array<u32>;
 
 var<workgroup> seen: atomic<u32>;
@@ -15,37 +15,42 @@ fn sharing(low: vec3<bool>) -> u32 {
     return mask;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(64)
 fn measure(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let candidate = build.first + group.x;
+    let candidate = build.first + group.y;
+    let cell = place(list[candidate], build.cells + 1u);
+    let corner = 4u * vec3<u32>(group.x & 1u, (group.x >> 1u) & 1u, group.x >> 2u);
+    let at = corner + vec3<u32>(local & 3u, (local >> 2u) & 3u, local >> 4u);
+    let to = 512u * candidate + (at.z * 8u + at.y) * 8u + at.x;
     if (local == 0u) {
         atomicStore(&seen, 0u);
+        atomicStore(&bound, 0x7f7fffffu);
+        // Whether the block is beyond the grid.
+        told = u32(any(8u * cell + corner > 8u * build.cells));
     }
-    workgroupBarrier();
-    let cell = place(list[candidate], build.cells + 1u);
-    // Eight waves, each a block of 4³ nodes, so that its points are near each other.
-    let wave = local >> 5u;
-    let corner = 4u * vec3<u32>(wave & 1u, (wave >> 1u) & 1u, wave >> 2u);
-    let start = corner + vec3<u32>(local & 3u, (local >> 2u) & 3u, (local >> 4u) & 1u);
-    // A search begins with the triangle of the last node of the thread, or of the cell's corner that the block is at.
-    var guess = nearest[index(min(cell + corner / 4u, build.cells), build.cells + 1u)];
-    for (var k = 0u; k < 2u; k++) {
-        let at = start + vec3<u32>(0u, 0u, 2u * k);
-        let node = 8u * cell + at;
-        var d = ABSENT;
-        if (all(node <= 8u * build.cells)) {
-            let p = vec3<f32>(node);
-            let found = search(p, Nearest(to_triangle(guess, p), guess));
-            guess = found.triangle;
-            d = signed(found, p);
-            if (abs(d) <= build.half_width) {
-                atomicOr(&seen, sharing(at == vec3<u32>(0u)));
-            }
+    if (workgroupUniformLoad(&told) != 0u) {
+        own[to] = ABSENT;
+        return;
+    }
+    let front = narrow(vec3<f32>(8u * cell + corner) + 1.5, vec3<f32>(1.5), false, local);
+    let node = 8u * cell + at;
+    let p = vec3<f32>(node);
+    // A search begins with the triangle of the cell's corner that the block is at.
+    let guess = nearest[index(min(cell + corner / 4u, build.cells), build.cells + 1u)];
+    var best = Nearest(to_triangle(guess, p), guess);
+    for (var j = 0u; j < front.size; j++) {
+        best = search_below(front.level, box_of(front, j), p, best);
+    }
+    var d = ABSENT;
+    if (all(node <= 8u * build.cells)) {
+        d = signed(best, p);
+        if (abs(d) <= build.half_width) {
+            atomicOr(&seen, sharing(at == vec3<u32>(0u)));
         }
-        own[512u * candidate + (at.z * 8u + at.y) * 8u + at.x] = d;
     }
+    own[to] = d;
     workgroupBarrier();
     if (local == 0u) {
-        flags[candidate] = atomicLoad(&seen);
+        atomicOr(&flags[candidate], atomicLoad(&seen));
     }
 }

@@ -1,8 +1,6 @@
-// The closest triangle of a point, exactly: down six levels of boxes, of 2, 16, 128, … 65536 triangles along the curve.
-//
-// Loops are nested and have no stack, so that the threads of a wave, whose points are neighbours, stay together: a box that none
-// of them needs is passed by all, and what one reads is read by all at once.
+// Distances to boxes and triangles. Six levels of boxes, of 2, 16, 128, … 65536 triangles along the curve.
 @group(0) @binding(0) var<uniform> build: Build;
+// Four for each triangle, then four for each in its frame.
 @group(0) @binding(1) var<storage, read> triangles: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> boxes: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> vertices: array<u32>;
@@ -20,30 +18,28 @@ fn gap(at: u32, p: vec3<f32>, more: vec3<f32>) -> f32 {
     return dot(g, g);
 }
 
-// Squared distance from `a` + `to` to the edge from `a` along `ab`, of which the inverse square is known.
-fn edge(ab: vec3<f32>, to: vec3<f32>, inverse: f32) -> f32 {
-    let q = to - ab * saturate(dot(ab, to) * inverse);
-    return dot(q, q);
-}
-
-// Squared distance to triangle `t`. Which region a point is in is told by the normal, not by barycentric products, which cancel for
-// slivers: a wrong region is then at most rounding off.
+// Squared distance to triangle `t`, in its frame: the first corner in the middle, the second at (b, 0), the third at c. About half the
+// work of doing it in space. A point is inside the triangle if it is left of all edges; if rounding says otherwise near an edge, or
+// for slivers, it is at most that much off.
 fn to_triangle(t: u32, p: vec3<f32>) -> f32 {
-    let a = triangles[4u * t];
-    let b = triangles[4u * t + 1u];
-    let c = triangles[4u * t + 2u];
-    let inverse = triangles[4u * t + 3u];
-    let n = vec3<f32>(a.w, b.w, c.w);
-    let pa = p - a.xyz;
-    let pb = p - b.xyz;
-    let pc = p - c.xyz;
-    let ab = b.xyz - a.xyz;
-    let bc = c.xyz - b.xyz;
-    let ca = a.xyz - c.xyz;
-    let inner = min(min(dot(n, cross(ab, pa)), dot(n, cross(bc, pb))), dot(n, cross(ca, pc)));
-    let h = dot(pa, n);
-    let outer = min(min(edge(ab, pa, inverse.x), edge(bc, pb, inverse.y)), edge(ca, pc, inverse.z));
-    return select(outer, h * h, inner >= 0.0);
+    let at = 4u * (build.triangles + t);
+    let first = triangles[at];
+    let second = triangles[at + 1u];
+    let third = triangles[at + 2u];
+    let inverse = triangles[at + 3u].xy;
+    let away = p - first.xyz;
+    let q = vec2<f32>(dot(second.xyz, away), dot(cross(third.xyz, second.xyz), away));
+    let h = dot(third.xyz, away);
+    let b = first.w;
+    let c = vec2<f32>(second.w, third.w);
+    let r = vec2<f32>(q.x - b, q.y);
+    let bc = vec2<f32>(c.x - b, c.y);
+    let low = vec2<f32>(q.x - clamp(q.x, 0.0, b), q.y);
+    let right = r - bc * saturate(dot(bc, r) * inverse.x);
+    let left = q - c * saturate(dot(c, q) * inverse.y);
+    let outer = min(min(dot(low, low), dot(right, right)), dot(left, left));
+    let inner = min(min(q.y, bc.x * r.y - bc.y * r.x), c.y * q.x - c.x * q.y);
+    return h * h + select(outer, 0.0, inner > 0.0);
 }
 
 // The better of two: the nearer, and of equals the first.
@@ -64,37 +60,6 @@ fn offer_leaf(found: Nearest, leaf: u32, p: vec3<f32>) -> Nearest {
     return out;
 }
 
-// The closest triangle, at most as far as `found`, which must be one. No box that may hold a nearer or equal one is passed by.
-fn search(p: vec3<f32>, found: Nearest) -> Nearest {
-    let none = vec3<f32>(0.0);
-    var best = found;
-    for (var f = 0u; f < build.counts_high.y; f++) {
-        if (gap(build.starts_high.y + f, p, none) > best.squared) { continue; }
-        let end_e = min(8u * f + 8u, build.counts_high.x);
-        for (var e = 8u * f; e < end_e; e++) {
-            if (gap(build.starts_high.x + e, p, none) > best.squared) { continue; }
-            let end_d = min(8u * e + 8u, build.counts.w);
-            for (var d = 8u * e; d < end_d; d++) {
-                if (gap(build.starts.w + d, p, none) > best.squared) { continue; }
-                let end_c = min(8u * d + 8u, build.counts.z);
-                for (var c = 8u * d; c < end_c; c++) {
-                    if (gap(build.starts.z + c, p, none) > best.squared) { continue; }
-                    let end_b = min(8u * c + 8u, build.counts.y);
-                    for (var b = 8u * c; b < end_b; b++) {
-                        if (gap(build.starts.y + b, p, none) > best.squared) { continue; }
-                        let end_a = min(8u * b + 8u, build.counts.x);
-                        for (var a = 8u * b; a < end_a; a++) {
-                            if (gap(a, p, none) > best.squared) { continue; }
-                            best = offer_leaf(best, a, p);
-                        }
-                    }
-                }
-            }
-        }
-    }
-    return best;
-}
-
 fn edge_normal(t: u32, e: u32) -> vec3<f32> {
     let at = 9u * t + 3u * e;
     return vec3<f32>(pseudonormals[at], pseudonormals[at + 1u], pseudonormals[at + 2u]);
@@ -105,12 +70,9 @@ fn vertex_normal(t: u32, c: u32) -> vec3<f32> {
     return vec3<f32>(pseudonormals[at], pseudonormals[at + 1u], pseudonormals[at + 2u]);
 }
 
-// The distance with its side, by the pseudonormal of the feature of triangle `t` that `p` is closest to.
+// The distance with its side, by the pseudonormal of the feature of the triangle that `p` is closest to. Measured anew, in space. Which
+// region a point is in is told by the normal, not by barycentric products, which cancel for slivers.
 fn signed(found: Nearest, p: vec3<f32>) -> f32 {
-    let d = sqrt(found.squared);
-    if (build.mode == 1u) {
-        return d;
-    }
     let t = found.triangle;
     var corners = array<vec4<f32>, 3>(triangles[4u * t], triangles[4u * t + 1u], triangles[4u * t + 2u]);
     let n = vec3<f32>(corners[0].w, corners[1].w, corners[2].w);
@@ -142,6 +104,12 @@ fn signed(found: Nearest, p: vec3<f32>) -> f32 {
     if (inner >= 0.0) {
         away = p - corners[0].xyz;
         out = n;
+        let h = dot(away, n);
+        least = h * h;
+    }
+    let d = sqrt(least);
+    if (build.mode == 1u) {
+        return d;
     }
     return select(d, -d, dot(away, out) < 0.0);
 }
