@@ -1,4 +1,5 @@
 //! Questions that the GPU answers, beside the CPU's answers.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 

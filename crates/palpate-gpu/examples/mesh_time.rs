@@ -30,9 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             field.report().bytes as f64 / 1e6
         );
         for interpolation in [Interpolation::Shader, Interpolation::Texture] {
-            for (threads, groups) in
-                [(64, 1056), (64, 2112), (64, 4224), (128, 1056)]
-            {
+            for (threads, groups) in [(64, 1056), (64, 2112), (64, 4224), (128, 1056)] {
                 if interpolation == Interpolation::Texture && (threads, groups) != (128, 1056) {
                     continue;
                 }

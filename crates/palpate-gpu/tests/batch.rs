@@ -1,4 +1,5 @@
 //! Many poses at once: held to the CPU.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 mod common;
 

@@ -15,7 +15,7 @@ use palpate_gpu::{BatchParams, GpuBatch, GpuField, GpuShell, Interpolation, Job,
 use std::time::Instant;
 
 /// Points of the bunny's shell at this spacing are about 35,000 [voxels].
-const SPACING: f64 = 1.9;
+const SPACING: f64 = 1.79;
 /// How much a pose is jittered: of the extent along each axis, and of the axis it turns about [1].
 const JITTER: [f64; 2] = [0.05, 0.1];
 

@@ -12,7 +12,8 @@ const PAPER: f64 = 0.070;
 
 pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let model = lab.models.as_ref().map(|m| m.join("dragon.ply")).filter(|m| m.is_file() && !lab.quick);
-    let mut options = Options { command: "palpate bench gpu --only dragons".to_owned(), ..Options::default() };
+    let mut options =
+        Options { command: "palpate bench gpu --only dragons".to_owned(), ..Options::default() };
     if lab.quick {
         options = Options { bodies: 3, seconds: 0.2, cells: 40.0, floor: 40, ..options };
     }
