@@ -9,6 +9,8 @@ use palpate::field::{SignChoice, SignMethod};
 /// Rounds of repair that are on their way before anyone asks how many are needed. Each decides the neighbours of those decided before;
 /// few bricks need three. One with nothing to do costs some kernels that end at once.
 const ROUNDS_AT_ONCE: usize = 3;
+/// Sets of nodes that are decided by one dispatch: as many workgroups as any device starts in a row.
+const SETS_AT_ONCE: u64 = 32768;
 /// Groups of threads that decide doubtful nodes, eight nodes at a time: they keep a large device busy.
 const DECIDERS: u32 = 1056;
 /// Pairs of a node and a group of triangles that one submission may sum up.
@@ -171,11 +173,12 @@ impl Step<'_> {
         commands.clear(&self.status, 28, 4);
         commands.over(collect, &[&[&plain], &wound[..]].concat(), total, 256);
         let sets = u64::from(commands.status(&self.status, answer)?.sets);
-        let at_once = (PAIRS_AT_ONCE / s.triangles().div_ceil(64) as u64).max(4096) & !63;
+        // A row of workgroups at most: none may decide a set of the next part.
+        let at_once = (PAIRS_AT_ONCE / s.triangles().div_ceil(64) as u64).clamp(4096, SETS_AT_ONCE);
         for first in (0..sets).step_by(at_once as usize) {
             let part = Numbers { first: first as u32, ..self.numbers }.uniform(gpu);
             let all = [&[&part], &wound[..]].concat();
-            commands.over(decide, &all, at_once.min(sets - first), 64);
+            commands.over(decide, &all, at_once.min(sets - first), 1);
             commands.submit()?;
         }
         commands.over(apply, &bound, total, 256);

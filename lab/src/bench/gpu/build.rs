@@ -10,13 +10,15 @@ use palpate::field::{Field, FieldParams};
 use palpate::mesh::Mesh;
 use palpate::par;
 use palpate::progress::Silent;
-use palpate_gpu::{FieldBuilder, Gpu, GpuMeshSource};
+use palpate_gpu::{FieldBuilder, Gpu, GpuMeshSource, wgpu};
 use std::time::Instant;
 
 /// What the device needs for one model, warm.
 struct Built {
     /// All repetitions [s].
     seconds: Vec<f64>,
+    /// The same with every node of the grid in a texture [s].
+    full: Vec<f64>,
     /// Largest difference from the CPU's field in its band, where it was looked at [voxels].
     difference: Option<f64>,
     bricks: usize,
@@ -34,11 +36,20 @@ fn on_device(gpu: &Gpu, mesh: &Mesh, voxel: f64, repeat: usize, beside: Option<&
         built = builder.build(&source, voxel, &params, &Silent)?;
         seconds.push(start.elapsed().as_secs_f64());
     }
+    let mut full = Vec::new();
+    for _ in 0..repeat {
+        let start = Instant::now();
+        built = builder.build(&source, voxel, &params, &Silent)?;
+        let texture = built.dense(gpu)?;
+        gpu.device().poll(wgpu::PollType::wait_indefinitely())?;
+        full.push(start.elapsed().as_secs_f64());
+        drop(texture);
+    }
     let difference = match beside {
         None => None,
         Some(cpu) => Some(largest(&built.read(gpu)?, cpu)),
     };
-    Ok(Built { seconds, difference, bricks: built.bricks })
+    Ok(Built { seconds, full, difference, bricks: built.bricks })
 }
 
 /// Largest difference of two fields in places of the first one's band [voxels].
@@ -80,6 +91,16 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
                 let row = row(&case, "field building", "s", median, note);
                 let peer = Some(format!("CPU, {} threads", lab.options.threads));
                 found.rows.push(Row { peer, theirs: Some(cpu), seconds_ours: built.seconds, ..row }.finish());
+                let worst = format!("p99 {:.2} ms", 1e3 * super::quantile(&built.full, 0.99));
+                let median = super::quantile(&built.full, 0.5);
+                let row = crate::bench::engines::row(
+                    &case,
+                    "field building, full grid as a texture",
+                    "s",
+                    median,
+                    worst,
+                );
+                found.rows.push(Row { seconds_ours: built.full, ..row }.finish());
             }
             Err(error) => {
                 found.rows.push(
