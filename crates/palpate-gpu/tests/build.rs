@@ -293,6 +293,9 @@ fn the_volume_is_the_field_and_builds_repeat() {
     assert!(bits(&field) == bits(&again), "two builds differ");
 
     let volume = built.dense(&gpu).unwrap();
+    built.dense_into(&gpu, &volume).unwrap();
+    let other = builder.build(&source, voxel * 0.7, &params, &Silent).unwrap();
+    assert!(other.dense_into(&gpu, &volume).is_err(), "a volume of another grid");
     let size = volume.size();
     let dims = field.lattice().dims().map(|d| d + 1);
     assert_eq!([size.width, size.height, size.depth_or_array_layers], dims);

@@ -49,6 +49,26 @@ impl BuiltField {
             usage: TextureUsages::STORAGE_BINDING | TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_SRC,
             view_formats: &[],
         });
+        self.dense_into(gpu, &texture)?;
+        Ok(texture)
+    }
+
+    /// [`BuiltField::dense`] into a volume from before, of the same grid: a new one is cleared first, which takes longer than filling it.
+    pub fn dense_into(&self, gpu: &Gpu, texture: &wgpu::Texture) -> Result<(), BuildError> {
+        let [width, height, depth] = self.lattice.dims().map(|d| d + 1);
+        let size = texture.size();
+        let fits = [size.width, size.height, size.depth_or_array_layers] == [width, height, depth];
+        if !fits
+            || texture.format() != TextureFormat::R32Float
+            || texture.dimension() != wgpu::TextureDimension::D3
+        {
+            return Err(GpuError::BadParameter {
+                name: "the volume",
+                value: format!("{} x {} x {}", size.width, size.height, size.depth_or_array_layers),
+                expected: "it must be one that `dense` made for the same grid",
+            }
+            .into());
+        }
         let view = texture.create_view(&Default::default());
         for first in (0..depth).step_by(LAYERS_AT_ONCE as usize) {
             let numbers = Numbers { cells: self.lattice.cells, first, ..Default::default() }.uniform(gpu);
@@ -72,7 +92,7 @@ impl BuiltField {
             gpu.queue.submit([encoder.finish()]);
         }
         gpu.check()?;
-        Ok(texture)
+        Ok(())
     }
 }
 
