@@ -2,8 +2,12 @@
 
 use crate::device::{Gpu, GpuError, IMMEDIATE};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 use wgpu::util::DeviceExt;
 use wgpu::{BufferUsages, ShaderStages};
+
+/// How long a wait spins before it sleeps.
+const SPIN: Duration = Duration::from_millis(2);
 
 /// What a kernel reads and writes, by the order of the bindings in its first group.
 #[derive(Clone, Copy, Debug)]
@@ -222,7 +226,7 @@ impl Answer {
 
     /// Submits what was encoded and waits for the answer: `read` is given its first `bytes` bytes.
     ///
-    /// One submission, one wait. The wait spins: sleeping would cost more than most answers take.
+    /// One submission, one wait. It spins at first, as sleeping costs more than most answers take.
     pub(crate) fn take<R>(
         &self,
         gpu: &Gpu,
@@ -240,8 +244,15 @@ impl Answer {
         mapped.map_async(wgpu::MapMode::Read, 0..bytes, move |r| {
             let _ = send.send(r.map_err(|e| e.to_string()));
         });
+        let began = Instant::now();
         let told = loop {
-            if let Err(e) = gpu.device.poll(wgpu::PollType::Poll) {
+            let spins = !gpu.is_software() && began.elapsed() < SPIN;
+            let polled = gpu.device.poll(if spins {
+                wgpu::PollType::Poll
+            } else {
+                wgpu::PollType::wait_indefinitely()
+            });
+            if let Err(e) = polled {
                 break Err(e.to_string());
             }
             match receive.try_recv() {
