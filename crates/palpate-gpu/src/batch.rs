@@ -185,9 +185,16 @@ impl GpuBatch {
                 .map(|job| {
                     job.poses
                         .iter()
-                        .map(|p| {
-                            told.next()
-                                .map_or_else(PoseSummary::default, |t| summary(&t, job, p, params, nearest))
+                        .enumerate()
+                        .map(|(i, p)| {
+                            let still = job.motions.get(i).is_none_or(Twist::is_finite);
+                            let mut one = told
+                                .next()
+                                .map_or_else(PoseSummary::default, |t| summary(&t, job, p, params, nearest));
+                            if !still && !one.non_finite && !nearest {
+                                one.force = Force { non_finite: true, ..Force::default() };
+                            }
+                            one
                         })
                         .collect()
                 })
@@ -207,6 +214,8 @@ impl GpuBatch {
         let partials: u64 =
             jobs.iter().map(|j| j.poses.len() as u64 * u64::from(j.shell.chunks.max(1))).sum();
         self.gpu.fits("the sums of a batch", PARTIAL * partials, "ask for fewer poses at once")?;
+        let answers = size_of::<Told>() as u64 * total as u64;
+        self.gpu.fits("the answers of a batch", answers, "ask for fewer poses at once")?;
         self.gpu.fits("the poses of a batch", POSE * total as u64, "ask for fewer poses at once")?;
         let entry = match params.lists {
             Lists::None => 0,
@@ -214,7 +223,7 @@ impl GpuBatch {
             Lists::Full => 48,
         };
         let room = params.room.map_or_else(|| self.usual_room(jobs, entry), |r| r as u64);
-        let list = 16 + entry * room;
+        let list = entry.saturating_mul(room).saturating_add(16);
         self.gpu.fits("the lists of a batch", list, "give them less room")?;
         if total == 0 {
             self.last.clear();
@@ -226,6 +235,9 @@ impl GpuBatch {
         for job in jobs {
             let which = job.field.interpolation() as usize;
             if self.programs[which].is_none() {
+                if job.field.interpolation() == Interpolation::Shader {
+                    self.gpu.binds(9)?;
+                }
                 self.programs[which] = Some(Program::new(&self.gpu, job.field.interpolation()));
             }
         }
@@ -258,7 +270,8 @@ impl GpuBatch {
             pass.set_pipeline(if nearest { &program.nearest.pipeline } else { &program.touch.pipeline });
             pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
             pass.set_pipeline(&program.close.pipeline);
-            pass.dispatch_workgroups(poses.div_ceil(64), 1, 1);
+            let closing = poses.div_ceil(64);
+            pass.dispatch_workgroups(closing.min(ROW), closing.div_ceil(ROW), 1);
             offset += job.poses.len();
         }
         debug_assert_eq!(offset, total);
@@ -348,10 +361,10 @@ impl GpuBatch {
             let far = lattice.aabb().extent().length() * 4.0;
             for (i, pose) in job.poses.iter().enumerate() {
                 let motion = job.motions.get(i).copied().unwrap_or(Twist::ZERO);
-                let finite = pose.is_finite() && motion.is_finite();
+                let finite = pose.is_finite();
                 // Where nothing touches.
                 let pose = if finite { *pose } else { Pose::from_translation(middle + DVec3::X * far) };
-                let motion = if finite { motion } else { Twist::ZERO };
+                let motion = if finite && motion.is_finite() { motion } else { Twist::ZERO };
                 let rotation = DMat3::from_quat(pose.rotation) * scale;
                 let shift = (pose.point(job.shell.origin) - lattice.origin) * scale;
                 let linear = motion.at(middle - pose.translation) * scale;
@@ -361,6 +374,8 @@ impl GpuBatch {
                     out[4 * k..4 * k + 4].copy_from_slice(&[row.x, row.y, row.z, shift[k]].map(|v| v as f32));
                 }
                 out[12..15].copy_from_slice(&linear.as_vec3().to_array());
+                // Says that there is no pose: nothing is looked for.
+                out[15] = if finite { 0.0 } else { 1.0 };
                 out[16..19].copy_from_slice(&motion.angular.as_vec3().to_array());
                 self.numbers.push(out);
             }

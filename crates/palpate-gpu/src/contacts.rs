@@ -115,7 +115,8 @@ impl GpuContacts {
             let Some(answer) = &self.answer else { return Err(missing(&self.gpu)) };
             self.copy(entries, &mut encoder, &answer.buffer, 0);
             let count = answer.take(&self.gpu, encoder, bytes, |view| tell(jobs, entries, view, found))?;
-            mesh.moved = false;
+            // Without a question that can be asked, balls were not fitted.
+            mesh.moved &= self.numbers.is_empty();
             if self.learn(count)? {
                 break;
             }
@@ -127,22 +128,28 @@ impl GpuContacts {
     /// Whether all of so many contacts were told; else there is more room the next time.
     pub(crate) fn learn(&mut self, count: u64) -> Result<bool, GpuError> {
         let enough = count <= self.usual;
-        if count > MOST_ROOM {
+        let most = (self.gpu.most_bytes() - HEAD) / ENTRY;
+        let most = most.min(MOST_ROOM);
+        if count > most {
             return Err(GpuError::TooLarge {
                 what: "a list of contacts",
                 needed: count,
-                limit: MOST_ROOM,
+                limit: most,
                 unit: "entries",
                 device: self.gpu.name().to_owned(),
                 instead: "use a larger spacing of the mesh, or a smaller margin",
             });
         }
-        let wanted = (count + count / 4 + 256).min(MOST_ROOM);
+        let wanted = (count + count / 4 + 256).min(most);
         // Shrinks slowly: what is read back too much costs less than asking twice.
         self.usual = wanted.max(self.usual - self.usual / 64);
         self.room = self.room.max(self.usual);
-        self.gpu.fits("a list of contacts", HEAD + ENTRY * self.room, "use a larger spacing of the mesh")?;
         Ok(enough)
+    }
+
+    /// Whether the last encoding fitted the balls of a mesh that had moved.
+    pub(crate) fn fitted(&self) -> bool {
+        !self.numbers.is_empty()
     }
 
     pub(crate) fn bytes(&self, entries: u64) -> u64 {
@@ -174,7 +181,7 @@ impl GpuContacts {
             let Some(frame) = Frame::new(field, mesh, field_from_mesh, *margin, &params, &Twist::ZERO) else {
                 continue;
             };
-            if runs.last().is_none_or(|(_, _, job)| jobs[*job].field.id != field.id) {
+            if runs.last().is_none_or(|(_, n, job)| *n >= ROW as usize || jobs[*job].field.id != field.id) {
                 let first = self.numbers.len().next_multiple_of(STEP);
                 self.numbers.resize(first, [[0.0; 4]; 8]);
                 runs.push((first, 0, i));
@@ -189,9 +196,12 @@ impl GpuContacts {
         }
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let needed = [FRAME * self.numbers.len() as u64, HEAD + ENTRY * self.room];
+        let most = self.gpu.most_bytes();
         for (buffer, bytes) in [&mut self.frames, &mut self.list].into_iter().zip(needed) {
+            self.gpu.fits("a list of contacts", bytes, "ask for fewer pairs at once, or a larger spacing")?;
             if buffer.size() < bytes {
-                *buffer = kernel::room(&self.gpu, "contacts", bytes.next_power_of_two(), storage);
+                let size = bytes.next_power_of_two().min(most).max(bytes);
+                *buffer = kernel::room(&self.gpu, "contacts", size, storage);
             }
         }
         encoder.clear_buffer(&self.list, 0, Some(HEAD));

@@ -140,7 +140,7 @@ impl Gpu {
     /// A device of the caller's own, so that its buffers can be used. Errors of the device, which wgpu would otherwise panic for, are kept and
     /// told by the next question.
     ///
-    /// Features that are worth asking for: immediates, float32-filterable, float32-blendable, mappable primary buffers, subgroups.
+    /// Limits to ask for: the adapter's own, and ten storage buffers a kernel at least. Features that are worth asking for: immediates, float32-filterable, float32-blendable, mappable primary buffers, subgroups.
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, info: &wgpu::AdapterInfo) -> Self {
         let trouble = Arc::new(Mutex::new(None));
         let keep = |trouble: &Arc<Mutex<Option<String>>>, text: String| {
@@ -207,10 +207,27 @@ impl Gpu {
         }
     }
 
+    /// The most bytes of a buffer that is bound in one piece, in whole sixteens.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        let limits = self.device.limits();
+        limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15
+    }
+
+    /// Refuses a device whose kernels cannot have so many storage buffers.
+    pub(crate) fn binds(&self, buffers: u32) -> Result<(), GpuError> {
+        if self.device.limits().max_storage_buffers_per_shader_stage >= buffers {
+            return Ok(());
+        }
+        Err(GpuError::Unsupported {
+            device: self.name.to_string(),
+            what: "kernel with ten storage buffers",
+            instead: "open it with its adapter's own limits, or interpolate by textures",
+        })
+    }
+
     /// Refuses a buffer that cannot be bound in one piece.
     pub(crate) fn fits(&self, what: &'static str, bytes: u64, instead: &'static str) -> Result<(), GpuError> {
-        let limits = self.device.limits();
-        let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let limit = self.most_bytes();
         if bytes <= limit {
             return Ok(());
         }

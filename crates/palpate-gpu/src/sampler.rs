@@ -23,8 +23,8 @@ const GROUPS: u32 = 2112;
 const GROUPS_OF_SOFTWARE: u32 = 32;
 /// Workgroups of a set, as in `collide.wgsl`.
 const SET: u32 = 64;
-/// Pairs whose bindings are kept.
-const KEPT: usize = 64;
+/// Pairs whose bindings are kept, and what they are bound to: few, as fields are large.
+const KEPT: usize = 16;
 
 /// Kernels and memory for questions about a field and a mesh. One for each thread.
 #[derive(Debug)]
@@ -173,6 +173,9 @@ impl GpuSampler {
     ) -> Result<Told, GpuError> {
         let which = field.interpolation() as usize;
         if self.programs[which].is_none() {
+            if field.interpolation() == Interpolation::Shader {
+                self.gpu.binds(10)?;
+            }
             self.programs[which] = Some(Program::new(&self.gpu, field.interpolation(), self.threads));
         }
         let Some(program) = &self.programs[which] else { return Err(missing(&self.gpu)) };

@@ -288,11 +288,22 @@ impl GpuNarrow {
         })?;
         self.waited += began.elapsed().as_secs_f64();
         let enough = count <= self.usual;
-        self.usual = (count + count / 4 + 1024).max(self.usual - self.usual / 64);
+        let most = (self.gpu.most_bytes() - 16) / 48;
+        if count > most {
+            return Err(GpuError::TooLarge {
+                what: "a list of contacts",
+                needed: count,
+                limit: most,
+                unit: "entries",
+                device: self.gpu.name().to_owned(),
+                instead: "use a larger spacing of the shapes' points",
+            });
+        }
+        self.usual = (count + count / 4 + 1024).min(most).max(self.usual - self.usual / 64);
         self.room = self.room.max(self.usual);
         let enough = self.contacts.learn(soft_count)? && enough;
         if let Some(m) = mesh {
-            self.meshes[m].1.moved = false;
+            self.meshes[m].1.moved &= !self.contacts.fitted();
             for other in (m + 1..soft.len()).filter(|o| enough && !soft[*o].is_empty()) {
                 let jobs = &soft[other];
                 self.contacts.find(&mut self.meshes[other].1, jobs, &mut self.soft_found[other])?;

@@ -55,6 +55,7 @@ impl Found {
                 answer.lists.push(List { count, deepest, of_a, spent: None, kept: None });
                 continue;
             };
+            let before = answer.contact_area;
             answer.add(&all, None, share);
             let kept = match &mut answer.chosen {
                 Some(chosen) => {
@@ -67,6 +68,11 @@ impl Found {
             if let Some(list) = answer.lists.last_mut() {
                 // Those beyond the list's room count too.
                 answer.contact_count += direction.summary.contacts - list.count;
+                if direction.summary.contacts > list.count {
+                    let deepest = direction.summary.deepest.map_or(f64::INFINITY, |c| c.distance.into());
+                    list.deepest = list.deepest.min(deepest);
+                    answer.contact_area = before + share * direction.summary.force.area;
+                }
                 list.count = direction.summary.contacts;
                 list.kept = question.keep_contacts.then_some(kept);
             }

@@ -58,7 +58,10 @@ impl BuiltField {
         let [width, height, depth] = self.lattice.dims().map(|d| d + 1);
         let size = texture.size();
         let fits = [size.width, size.height, size.depth_or_array_layers] == [width, height, depth];
+        let paints =
+            texture.usage().contains(TextureUsages::STORAGE_BINDING) && texture.mip_level_count() == 1;
         if !fits
+            || !paints
             || texture.format() != TextureFormat::R32Float
             || texture.dimension() != wgpu::TextureDimension::D3
         {

@@ -171,7 +171,7 @@ impl GpuRaster {
     /// pixels are blended in the order of the triangles, so the same bits come every time on one device.
     ///
     /// Needs blending of 32-bit floats; where a device has none the error says so. Cost: one submission and one wait; time grows with
-    /// triangles and pixels, hardly with the overlap. Pictures take 36 bytes a pixel; depth maps are made with the first question that
+    /// triangles, pixels, and those of them inside the body, which are blended. Pictures take 36 bytes a pixel; depth maps are made with the first question that
     /// needs them, 4 bytes a pixel.
     pub fn collide(
         &mut self,
@@ -201,7 +201,7 @@ impl GpuRaster {
     /// The least of all pixels; of several as deep the first. Above the least value on the mesh by at most the field's steepness times 1.3
     /// pixels inside of triangles, 2 at their edges; what is smaller than a pixel may be missed. Only what is in the field's box and
     /// [`RasterParams::pad`] around it is drawn, in pixels that are as much larger; outside the field's box a distance is the least it
-    /// can be, as [`palpate::field::Field::sample`] has it. Where nothing is drawn there is no deepest point, and `farther_than` is the pad
+    /// can be, as [`palpate::field::Field::sample`] has it. Where nothing is drawn there is no deepest point; there, and where what is drawn is farther than the pad, `farther_than` is the pad
     /// [m]. `samples` are pixels with something. The same bits every time on one device.
     ///
     /// `single_pass`: once over the mesh instead of once along each axis; the same answer but for ties. Cost as
@@ -224,7 +224,9 @@ impl GpuRaster {
         views.number(&mut numbers, field, 0);
         let told = self.near(field, mesh, &views, single_pass, &numbers)?;
         let found = frame.summary(&told, field, field_from_mesh, &params, false);
-        let farther_than = found.deepest.is_none().then_some(pad * field.lattice.voxel);
+        let reach = pad * field.lattice.voxel;
+        // What is not drawn may be nearer than what is.
+        let farther_than = found.deepest.is_none_or(|d| d.distance > reach).then_some(reach);
         Ok(FieldSummary { coarse: false, culled: 0, farther_than, ..found })
     }
 

@@ -27,7 +27,7 @@ struct Pose {
     x: vec4<f32>,
     y: vec4<f32>,
     z: vec4<f32>,
-    // Velocity at the middle of the field's box [voxels/s], rotation vector [1/s].
+    // Velocity at the middle of the field's box [voxels/s], 1 where there is no pose; rotation vector [1/s].
     linear: vec4<f32>,
     angular: vec4<f32>,
 }
@@ -216,7 +216,8 @@ fn touch(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     let first = chunk * CLUSTERS;
     let place = frame.places.w + job;
     let whole = balls[frame.counts.y + chunk];
-    if distance_at(placed(pose, whole.xyz)) > limit(margin, whole.w * frame.lengths.z, slack) {
+    let lost = poses[pose].linear.w != 0.0;
+    if lost || distance_at(placed(pose, whole.xyz)) > limit(margin, whole.w * frame.lengths.z, slack) {
         if t == 0u {
             partials[place] = none();
         }
@@ -381,14 +382,15 @@ fn nearest(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
 
 // Adds up the chunks of each pose, in order, and looks once more at the deepest.
 @compute @workgroup_size(64)
-fn close(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x >= frame.places.x {
+fn close(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let i_pose = (group.y * groups.x + group.x) * 64u + t;
+    if i_pose >= frame.places.x {
         return;
     }
-    let pose = frame.places.y + id.x;
+    let pose = frame.places.y + i_pose;
     var all = none();
     for (var chunk = 0u; chunk < frame.counts.z; chunk += 1u) {
-        all = sum(all, partials[frame.places.w + id.x * frame.counts.z + chunk]);
+        all = sum(all, partials[frame.places.w + i_pose * frame.counts.z + chunk]);
     }
     var out: Answer;
     out.sums = all;

@@ -53,5 +53,9 @@ fn refine(
             mark |= (flags[slot] >> o) & 1u;
         }
     }
+    // Where the cell itself was not looked at, a node of the band is in its cube by rounding only.
+    if (slots[index(cell, build.cells + 1u)] == NONE) {
+        mark = 0u;
+    }
     marks[i] = mark;
 }

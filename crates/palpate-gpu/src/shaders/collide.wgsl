@@ -221,15 +221,21 @@ fn share_of(at: u32, sample: u32, n: u32) -> vec3<f32> {
     return vec3(1.0 - share.x - share.y, share);
 }
 
+// Zero for the normal of a triangle without area, as on the CPU.
+fn unit(v: vec3<f32>) -> vec3<f32> {
+    let l = length(v);
+    return select(vec3(0.0), v / l, l > 0.0);
+}
+
 // What a sample adds: morvan08 Eq. 4 to 12, with a damper that never pulls and friction that begins at rest with none.
 fn push(own: ptr<function, Partial>, p: Place, at: u32, s: vec4<f32>) {
     let item = work[p.item];
     let normal = cross(item.ab, item.ac);
     var along = s.xyz;
     let steep = length(along);
-    along = select(-normalize(normal), along / steep, steep > 1e-12);
+    along = select(-unit(normal), along / steep, steep > 1e-12);
     if (frame.counts.w & OWN_NORMAL) != 0u {
-        along = -normalize(normal);
+        along = -unit(normal);
     }
     let r = p.u - 0.5 * box_high();
     var pressure = frame.law.x * -s.w;
@@ -293,9 +299,9 @@ fn collide(
                     own.counts.z += 1u;
                     if found.w <= margin {
                         own.deepest = deeper(own.deepest, vec4(sortable(found.w), at, p.sample, work[p.item].n));
-                    }
-                    if found.w < 0.0 {
-                        push(&own, p, at, found);
+                        if found.w < 0.0 {
+                            push(&own, p, at, found);
+                        }
                     }
                 }
                 workgroupBarrier();
@@ -419,12 +425,13 @@ fn finish_with(all: Partial, t: u32) {
     if all.deepest.x != NOTHING {
         let at = all.deepest.y;
         let item = load(at);
-        let share = middle(all.deepest.z, item.n);
+        let n = all.deepest.w;
+        let share = middle(all.deepest.z, n);
         let u = item.a + share.x * item.ab + share.y * item.ac;
         let s = sample_at(u);
         answer.point = vec4(u, s.w);
         answer.gradient = vec4(s.xyz, bitcast<f32>(items[at].w));
-        answer.shares = vec4(share_of(at, all.deepest.z, item.n), 0.0);
+        answer.shares = vec4(share_of(at, all.deepest.z, n), 0.0);
     }
 }
 

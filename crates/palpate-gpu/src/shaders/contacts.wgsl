@@ -24,7 +24,7 @@ fn keep(p: Place, at: u32, s: vec4<f32>) {
     }
     let item = work[p.item];
     let voxel = frame.linear.x;
-    let own = normalize(cross(item.ab, item.ac));
+    let own = unit(cross(item.ab, item.ac));
     let steep = length(s.xyz);
     let first = 4u + WORDS * place;
     put(first, vec4(p.u, s.w) * voxel);

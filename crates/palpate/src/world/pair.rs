@@ -81,6 +81,8 @@ impl Pair {
     /// Forgets what was.
     pub(super) fn reset(&mut self, key: (u32, u32)) {
         self.grips.clear();
+        self.points.clear();
+        (self.touching, self.deepest, self.wrench) = (0, 0.0, Wrench::ZERO);
         self.key = key;
     }
 

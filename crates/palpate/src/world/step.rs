@@ -10,13 +10,13 @@ use super::{Body, BodyId, World, WorldError};
 use crate::par;
 use glam::{DMat3, DVec3};
 
-/// Rounds end when no body's velocity rests by more than this share of what gravity does in a step [1].
+/// Rounds end when no body's velocity changes by more than this share of what gravity does in a step [1].
 const SETTLED: f64 = 1e-4;
 /// Square of the linear solver's residual over the first, in rounds after which contacts begin and end anyway, and in the last, which
 /// momentum is kept by [1].
 const ROUGH: f64 = 1e-6;
 const EXACT: f64 = 1e-18;
-/// Rounds are solved exactly when the last one restd velocities by less than this many times that [1].
+/// Rounds are solved exactly when the last one changed velocities by less than this many times that [1].
 const CALM: f64 = 30.0;
 /// Fewer pairs than this are not worth a second thread.
 const FEW: usize = 4;

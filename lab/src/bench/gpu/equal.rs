@@ -229,8 +229,14 @@ fn meshes(
 }
 
 fn nearest(gaps: &mut Gaps, ours: &FieldSummary, referee: &Referee, which: usize) {
-    let (Some(a), Some(b)) = (ours.deepest, referee.summary.deepest) else { return };
-    gaps.distance.add((a.distance - b.distance).abs(), referee.bounds[which].distance, b.distance);
+    let Some(b) = referee.summary.deepest else { return };
+    let apart = match (ours.deepest, ours.farther_than) {
+        // All that it claims.
+        (_, Some(x)) => (x - b.distance).max(0.0),
+        (Some(a), None) => (a.distance - b.distance).abs(),
+        (None, None) => f64::INFINITY,
+    };
+    gaps.distance.add(apart, referee.bounds[which].distance, b.distance);
 }
 
 /// The raster path, all ways. The referee samples as far apart as pixels can.

@@ -51,8 +51,19 @@ pub(super) fn run(
             let apart = a.contacts.abs_diff(b.contacts) as f64;
             // Half a contact: numbers that may not differ are equal.
             number.add(apart, bounds.contacts as f64 + 0.5, b.contacts as f64);
-            if let (Some(x), Some(y)) = (a.deepest, b.deepest) {
-                deepest.add(f64::from((x.distance - y.distance).abs()), bounds.distance, y.distance.into());
+            // One that only one of them has must be within the bound of having none.
+            match (a.deepest, b.deepest) {
+                (Some(x), Some(y)) => {
+                    deepest.add(
+                        f64::from((x.distance - y.distance).abs()),
+                        bounds.distance,
+                        y.distance.into(),
+                    );
+                }
+                (Some(x), None) | (None, Some(x)) => {
+                    deepest.add(f64::from(x.distance.abs()), bounds.distance, x.distance.into());
+                }
+                (None, None) => {}
             }
             area.add((a.force.area - b.force.area).abs(), bounds.area, b.force.area);
             let (w, v) = (&a.force.wrench, &b.force.wrench);
@@ -66,9 +77,8 @@ pub(super) fn run(
             let values =
                 (0..tree.len()).map(|p| shape.field().sample(poses[i].point(tree.position(p))).distance);
             let least = values.fold(f64::INFINITY, f64::min);
-            if let Some(c) = told.deepest {
-                near.add((f64::from(c.distance) - least).abs(), e, least);
-            }
+            let got = told.deepest.map_or(f64::INFINITY, |c| c.distance.into());
+            near.add((got - least).abs(), e, least);
         }
         let case = format!("{}, batch of {} points, {}", model.name, shape.tree().len(), name(interpolation));
         number.tell(found, table, &case, "contacts", "");

@@ -186,10 +186,10 @@ impl Lines<'_, '_> {
         let (empty, empty99) = (quantile(&m.empty, 0.5), quantile(&m.empty, 0.99));
         let n = m.seconds.len().max(1);
         let samples = m.samples as f64 / n as f64;
-        let triangles = mesh.triangles() as f64;
+        let parts = mesh.parts() as f64;
         // Every ball, and the parts that were not left out.
-        let seen = (triangles - m.culled as f64 / n as f64).max(0.0);
-        let bytes = BALL * triangles / CLUSTER + ITEM * seen;
+        let seen = (parts - m.culled as f64 / n as f64).max(0.0);
+        let bytes = BALL * parts / CLUSTER + ITEM * seen;
         let memory = bandwidth(&self.lab.gpu).map_or(0.0, |b| bytes / b);
         let sampling = if rate > 0.0 { samples / rate } else { 0.0 };
         let floor = empty + memory.max(sampling);
@@ -249,17 +249,19 @@ impl Lines<'_, '_> {
 fn sample_rate(sampler: &mut GpuSampler, field: &GpuField, mesh: &mut GpuMesh, model: &Model) -> Result<f64> {
     let params = ForceParams::new(1e6);
     let margin = 4.0 * model.extent.length();
-    let mut best = 0.0f64;
-    for _ in 0..4 {
+    let (mut times, mut trips, mut samples) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..9 {
         let start = Instant::now();
         let found = sampler.collide(field, mesh, &Pose::IDENTITY, margin, &params, &Twist::ZERO)?;
-        let whole = start.elapsed().as_secs_f64();
+        times.push(start.elapsed().as_secs_f64());
+        samples = found.samples;
         let start = Instant::now();
         sampler.round_trip(field, mesh)?;
-        let empty = start.elapsed().as_secs_f64();
-        best = best.max(found.samples as f64 / (whole - empty).max(1e-7));
+        trips.push(start.elapsed().as_secs_f64());
     }
-    Ok(best)
+    let (whole, empty) = (quantile(&times, 0.5), quantile(&trips, 0.5));
+    // Too few samples to tell where they take no time.
+    Ok(if whole > 1.1 * empty { samples as f64 / (whole - empty) } else { f64::NAN })
 }
 
 fn bandwidth(gpu: &Gpu) -> Option<f64> {
