@@ -372,3 +372,21 @@ fn a_device_that_is_not_there_is_told() {
     let Err(e) = asked else { panic!("there is one") };
     assert!(e.to_string().contains("use the CPU"), "{e}");
 }
+
+/// One question after another of the same kind leaves out as much as the first did.
+#[test]
+fn the_second_question_is_as_quick_as_the_first() {
+    let Some(gpu) = device() else { return };
+    let (_, mesh) = shapes().swap_remove(0);
+    let field = field(&mesh, 48.0);
+    let soft = SoftMesh::from_mesh(&mesh);
+    let on = GpuField::new(&gpu, &field, Interpolation::Shader).unwrap();
+    let mut there = GpuMesh::new(&gpu, &soft, 5e-4).unwrap();
+    let mut sampler = GpuSampler::new(&gpu).unwrap();
+    let pose = Pose::from_translation(DVec3::new(0.15, 0.01, 0.0));
+    let first = sampler.nearest(&on, &mut there, &pose).unwrap();
+    assert!(first.samples < 20_000, "{first:?}");
+    for _ in 0..4 {
+        assert_eq!(first, sampler.nearest(&on, &mut there, &pose).unwrap());
+    }
+}
