@@ -10,12 +10,13 @@ mod lists;
 
 use crate::device::{Gpu, GpuError};
 use crate::field::{GpuField, Interpolation};
+use crate::frame::Sums;
 use crate::kernel::{self, Answer, Kernel, Slot};
 use crate::shell::GpuShell;
 use glam::{DMat3, DVec3};
 use palpate::contact::Contact;
-use palpate::force::{Direction, Force, ForceParams, Law, PoseSummary, Twist};
-use palpate::math::{Pose, Wrench};
+use palpate::force::{Direction, Force, ForceParams, PoseSummary, Twist};
+use palpate::math::Pose;
 use wgpu::BufferUsages;
 
 /// Smallest creep speed [m/s], as in the engine.
@@ -504,30 +505,9 @@ fn summary(told: &Told, job: &Job<'_>, a_from_b: &Pose, params: &BatchParams, ne
     if nearest {
         return PoseSummary { deepest, origin, ..PoseSummary::default() };
     }
-    let voxel = lattice.voxel;
-    let vector = |v: [f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
-    let area = f64::from(told.force[3]) * voxel * voxel;
-    let scale = match params.force.law {
-        Law::Integrated => 1.0,
-        Law::Averaged if area > 0.0 => 1.0 / area,
-        Law::Averaged => 0.0,
-    };
-    let newton = unit(&params.force) * voxel.powi(3) * scale;
-    let wrench = Wrench { force: vector(told.force) * newton, torque: vector(told.torque) * newton * voxel };
-    let wrench = wrench.about(a_from_b.translation - lattice.aabb().centre());
-    let rubs = f.static_coefficient > 0.0 || f.dynamic_coefficient > 0.0;
-    let mut force = Force {
-        wrench,
-        area,
-        normal_force: f64::from(told.torque[3]) * newton,
-        used,
-        sliding,
-        sticking: if rubs { used - sliding.min(used) } else { 0 },
-        ..Force::default()
-    };
-    let finite =
-        wrench.force.is_finite() && wrench.torque.is_finite() && numbers.iter().all(|n| n.is_finite());
-    if !finite {
+    let sums = Sums { force: told.force, torque: told.torque, used, sliding };
+    let mut force = sums.in_newtons(lattice, a_from_b, &params.force, unit(&params.force));
+    if !numbers.iter().all(|n| n.is_finite()) {
         force = Force { non_finite: true, ..Force::default() };
     }
     PoseSummary { contacts, deepest, force, origin, non_finite: false }

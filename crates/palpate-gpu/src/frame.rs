@@ -4,6 +4,7 @@ use crate::field::GpuField;
 use crate::mesh::GpuMesh;
 use crate::sampler::Told;
 use glam::{DMat3, DVec3};
+use palpate::field::Lattice;
 use palpate::force::{Direction, Force, ForceParams, Law, Twist};
 use palpate::math::{Pose, Wrench};
 use palpate::soft::{Deepest, FieldSummary, Place};
@@ -102,38 +103,15 @@ impl Frame {
     ) -> FieldSummary {
         let lattice = &field.lattice;
         let voxel = lattice.voxel;
-        let vector = |v: [f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
         let deepest = (told.deepest[0] != u32::MAX).then(|| Deepest {
             distance: f64::from(told.point[3]) * voxel,
             point: lattice.origin + vector(told.point) * voxel,
             gradient: vector(told.gradient),
             place: Place::new(told.gradient[3].to_bits(), [told.shares[0], told.shares[1], told.shares[2]]),
         });
-        let area = f64::from(told.force[3]) * voxel * voxel;
-        let scale = match params.law {
-            Law::Integrated => 1.0,
-            Law::Averaged if area > 0.0 => 1.0 / area,
-            Law::Averaged => 0.0,
-        };
-        // Depth in voxels, area in voxels².
-        let newton = self.unit * voxel.powi(3) * scale;
-        let wrench =
-            Wrench { force: vector(told.force) * newton, torque: vector(told.torque) * newton * voxel };
-        let wrench = wrench.about(field_from_mesh.translation - lattice.aabb().centre());
         let [used, sliding, samples, sampled] = told.counts.map(|n| n as usize);
-        let rubs = params.friction.static_coefficient > 0.0 || params.friction.dynamic_coefficient > 0.0;
-        let mut force = Force {
-            wrench,
-            area,
-            normal_force: f64::from(told.torque[3]) * newton,
-            used,
-            sliding,
-            sticking: if rubs { used - sliding.min(used) } else { 0 },
-            ..Force::default()
-        };
-        if !(wrench.force.is_finite() && wrench.torque.is_finite() && force.normal_force.is_finite()) {
-            force = Force { non_finite: true, ..Force::default() };
-        }
+        let sums = Sums { force: told.force, torque: told.torque, used, sliding };
+        let mut force = sums.in_newtons(lattice, field_from_mesh, params, self.unit);
         if !forces {
             force = Force::default();
         }
@@ -147,6 +125,50 @@ impl Frame {
             coarse: self.coarse,
         }
     }
+}
+
+/// What kernels sum: force and area, torque about the middle of the box and normal forces, in voxels and units; contacts.
+pub(crate) struct Sums {
+    pub(crate) force: [f32; 4],
+    pub(crate) torque: [f32; 4],
+    pub(crate) used: usize,
+    pub(crate) sliding: usize,
+}
+
+impl Sums {
+    /// The force on what is at `a_from_b`, about its origin. `unit`: what one unit of the device is, over a voxel³ [N].
+    pub(crate) fn in_newtons(
+        &self,
+        lattice: &Lattice,
+        a_from_b: &Pose,
+        params: &ForceParams,
+        unit: f64,
+    ) -> Force {
+        let voxel = lattice.voxel;
+        let area = f64::from(self.force[3]) * voxel * voxel;
+        let scale = match params.law {
+            Law::Integrated => 1.0,
+            Law::Averaged if area > 0.0 => 1.0 / area,
+            Law::Averaged => 0.0,
+        };
+        // Depth in voxels, area in voxels².
+        let newton = unit * voxel.powi(3) * scale;
+        let wrench =
+            Wrench { force: vector(self.force) * newton, torque: vector(self.torque) * newton * voxel };
+        let wrench = wrench.about(a_from_b.translation - lattice.aabb().centre());
+        let normal_force = f64::from(self.torque[3]) * newton;
+        if !(wrench.force.is_finite() && wrench.torque.is_finite() && normal_force.is_finite()) {
+            return Force { non_finite: true, ..Force::default() };
+        }
+        let rubs = params.friction.static_coefficient > 0.0 || params.friction.dynamic_coefficient > 0.0;
+        let (used, sliding) = (self.used, self.sliding);
+        let sticking = if rubs { used - sliding.min(used) } else { 0 };
+        Force { wrench, area, normal_force, used, sliding, sticking, ..Force::default() }
+    }
+}
+
+fn vector(v: [f32; 4]) -> DVec3 {
+    DVec3::new(v[0].into(), v[1].into(), v[2].into())
 }
 
 /// A margin in f32 that stays finite.
