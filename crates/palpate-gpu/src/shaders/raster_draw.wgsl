@@ -100,7 +100,7 @@ fn speed(i: u32) -> vec3<f32> {
 }
 
 struct Nearer {
-    // Distance as bits that sort, the triangle's place in the list.
+    // Distance as bits that sort; the axis it was seen along, and the triangle's place in the list.
     @location(0) found: vec2<u32>,
     @builtin(frag_depth) depth: f32,
 }
@@ -122,5 +122,5 @@ fn near(f: Drawn) -> Nearer {
         discard;
     }
     let depth = clamp((d - frame.scale.x) * frame.scale.y, 0.0, 1.0);
-    return Nearer(vec2(sortable(d), f.code >> 3u), depth);
+    return Nearer(vec2(sortable(d), f.code), depth);
 }

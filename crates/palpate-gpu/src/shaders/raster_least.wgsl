@@ -85,9 +85,10 @@ fn finish(@builtin(local_invocation_index) t: u32) {
     }
     // The pixel and the triangle say where.
     let pixel = vec2(all.y % size.x, all.y / size.x);
-    let item = items[textureLoad(picture, pixel, 0).y];
+    let code = textureLoad(picture, pixel, 0).y;
+    let item = items[code >> 3u];
     let a = vertex(item.x);
-    let p = plane(placed(a), cross(turned(vertex(item.y) - a), turned(vertex(item.z) - a)));
+    let p = plane_along(placed(a), cross(turned(vertex(item.y) - a), turned(vertex(item.z) - a)), code & 3u);
     let u = on_plane(p.slope, p.base, p.axis, across(vec2<f32>(pixel) + 0.5, p.axis));
     let s = sample_at(u);
     answer.point = vec4(u, s.w);

@@ -95,9 +95,13 @@ struct Plane {
 
 // The axis is that of the largest coordinate of the normal, the first of several: slopes are at most 1, and no triangle is on edge.
 fn plane(a: vec3<f32>, normal: vec3<f32>) -> Plane {
-    var out: Plane;
     let n = abs(normal);
-    let k = select(select(2u, 1u, n.y >= n.z), 0u, n.x >= n.y && n.x >= n.z);
+    return plane_along(a, normal, select(select(2u, 1u, n.y >= n.z), 0u, n.x >= n.y && n.x >= n.z));
+}
+
+// The same along an axis that was chosen before: of two equal coordinates another shader may take the other.
+fn plane_along(a: vec3<f32>, normal: vec3<f32>, k: u32) -> Plane {
+    var out: Plane;
     let steepest = pick(normal, k);
     if steepest == 0.0 {
         out.axis = ALL;
