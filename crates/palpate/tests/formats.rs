@@ -1,5 +1,6 @@
 //! Files from elsewhere, odd and broken ones among them: each gives a mesh or an error that helps.
 
+use palpate::cloud::{CloudFormat, RawCloud};
 use palpate::mesh::{Format, RawMesh};
 use std::path::{Path, PathBuf};
 
@@ -109,6 +110,11 @@ fn inputs_that_crashed_a_reader_no_longer_do() {
         for format in Format::ALL {
             if let Ok(mesh) = RawMesh::from_bytes(&bytes, format, 1.0) {
                 assert_valid(&mesh, &path.display().to_string());
+            }
+        }
+        for format in CloudFormat::ALL {
+            if let Ok(cloud) = RawCloud::from_bytes(&bytes, format, 1.0) {
+                assert!(cloud.points.iter().all(|p| p.is_finite()), "{}", path.display());
             }
         }
     }

@@ -1,13 +1,18 @@
 //! Compressed LAS: the crate `laz` unpacks the points.
 //!
-//! It trusts its input in places: it reserves memory for as many chunks and bytes of layers as the file declares, and
-//! some of its arithmetic stops on damaged data. So what it would reserve is checked against the file's size first, it is
-//! not let read behind what was checked, and a panic inside it is caught and told as an error.
+//! It trusts its input in places: it reserves memory for as many chunks and bytes of layers as the file declares, some of
+//! its arithmetic stops on damaged data, and times can make it call itself until the stack ends. So what it would reserve
+//! is checked against the file's size first, it is not let read behind what was checked, times are left out where they
+//! have a layer of their own and unpacked here ([`time`]) where not, and a panic inside it is caught and told as an error.
+
+mod rows;
+mod time;
 
 use super::las::{Header, u16_at, u32_at, u64_at};
 use super::{CloudFormat, CloudReadError, Input, RawCloud};
 use crate::mesh::Place;
-use ::laz::{LasZipDecompressor, LazItemType, LazVlr};
+use ::laz::{DecompressionSelection, LasZipDecompressor, LasZipError, LazItemType, LazVlr};
+use rows::Rows;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -171,15 +176,15 @@ fn end_of_chunks(bytes: &[u8], header: &Header, layers: usize) -> usize {
 
 /// Position and colour of all points, as plain records have them.
 fn unpack(input: &Input<'_>, header: &Header, vlr: &[u8], end: usize) -> Result<Vec<u8>, CloudReadError> {
-    let vlr_kind = u16_at(vlr, 0);
+    let chunked = layered(header) || u16_at(vlr, 0) != Some(1);
     let vlr = LazVlr::from_buffer(vlr).map_err(|e| damaged(input, &e.to_string()))?;
     let source = Limited { bytes: input.bytes, at: header.points as u64, end: input.bytes.len() };
-    let mut points = LasZipDecompressor::new(source, vlr).map_err(|e| damaged(input, &e.to_string()))?;
+    let mut points =
+        Points::new(source, vlr, layered(header), chunked).map_err(|e| damaged(input, &e.to_string()))?;
     // The chunk table, which lies behind the chunks, was read or could not be, and left the source somewhere. Points begin
     // behind its place, where there is one.
-    let chunked = layered(header) || vlr_kind != Some(1);
     let place = if chunked { CHUNK_TABLE_PLACE } else { 0 };
-    *points.get_mut() = Limited { bytes: input.bytes, at: (header.points + place) as u64, end };
+    *points.source() = Limited { bytes: input.bytes, at: (header.points + place) as u64, end };
     input.progress.stage("unpack", header.count);
     let step = (STEP / header.record).max(1) as u64;
     let mut block = vec![0; header.count.min(step) as usize * header.record];
@@ -189,7 +194,8 @@ fn unpack(input: &Input<'_>, header: &Header, vlr: &[u8], end: usize) -> Result<
         input.stop()?;
         let n = left.min(step);
         let records = &mut block[..n as usize * header.record];
-        if let Err(error) = points.decompress_many(records) {
+        if let Err(error) = records.chunks_exact_mut(header.record).try_for_each(|record| points.next(record))
+        {
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 return Err(input.truncated(header.count, header.count - 1));
             }
@@ -205,6 +211,38 @@ fn unpack(input: &Input<'_>, header: &Header, vlr: &[u8], end: usize) -> Result<
         left -= n;
     }
     Ok(kept)
+}
+
+/// What reads points, by how they lie.
+enum Points<'a> {
+    /// In layers, of which only those of positions and colours are unpacked.
+    Layers(LasZipDecompressor<'a, Limited<'a>>),
+    Rows(Rows<'a>),
+}
+
+impl<'a> Points<'a> {
+    fn new(source: Limited<'a>, vlr: LazVlr, layered: bool, chunked: bool) -> Result<Self, LasZipError> {
+        if layered {
+            let wanted = DecompressionSelection(DecompressionSelection::Z | DecompressionSelection::RGB);
+            return LasZipDecompressor::selective(source, vlr, wanted).map(Self::Layers);
+        }
+        Rows::new(source, &vlr, chunked).map(Self::Rows)
+    }
+
+    fn source(&mut self) -> &mut Limited<'a> {
+        match self {
+            Self::Layers(points) => points.get_mut(),
+            Self::Rows(points) => points.source(),
+        }
+    }
+
+    /// Unpacks one point; fields that were not wanted stay as they were at the first point of a chunk.
+    fn next(&mut self, record: &mut [u8]) -> io::Result<()> {
+        match self {
+            Self::Layers(points) => points.decompress_one(record),
+            Self::Rows(points) => points.next(record),
+        }
+    }
 }
 
 /// Bytes up to an end that can be moved.
