@@ -11,6 +11,7 @@ const COMMON: &str = include_str!("../shaders/build_common.wgsl");
 const NEAREST: &str = include_str!("../shaders/build_nearest.wgsl");
 const FRONT: &str = include_str!("../shaders/build_front.wgsl");
 const WINDING: &str = include_str!("../shaders/build_winding.wgsl");
+const AROUND: &str = include_str!("../shaders/build_around.wgsl");
 
 /// `Build` of the shaders.
 #[repr(C)]
@@ -85,7 +86,7 @@ pub(super) struct Kernels {
     /// Decide, settle.
     pub(super) resign: [Kernel; 2],
     /// Begin, join, flatten, choose, apply.
-    pub(super) sets: [Kernel; 5],
+    pub(super) sets: [Kernel; 6],
     /// Collect, decide.
     pub(super) sides: [Kernel; 2],
     pub(super) dense: Kernel,
@@ -110,7 +111,7 @@ impl Kernels {
         let sets = make(
             "sets",
             &[COMMON, include_str!("../shaders/build_sets.wgsl")],
-            &["begin", "join_all", "flatten", "choose", "apply"],
+            &["begin", "join_all", "flatten", "choose", "apply", "begin_cells"],
             &[Uniform, Read, Read, Write, Write, Write, Write, Write],
         );
         let resign = make(
@@ -166,7 +167,7 @@ impl Kernels {
             ),
             check: one(
                 "check",
-                &[COMMON, WINDING, include_str!("../shaders/build_check.wgsl")],
+                &[COMMON, WINDING, AROUND, include_str!("../shaders/build_check.wgsl")],
                 "check",
                 &[&WOUND[..], &[Read, Write]].concat(),
             ),
@@ -180,7 +181,7 @@ impl Kernels {
             sets: pair(sets),
             sides: pair(make(
                 "sides of sets",
-                &[COMMON, WINDING, include_str!("../shaders/build_sides.wgsl")],
+                &[COMMON, WINDING, AROUND, include_str!("../shaders/build_sides.wgsl")],
                 &["collect", "decide"],
                 &[&WOUND[..], &[Read, Read, Write, Write, Write]].concat(),
             )),

@@ -163,8 +163,10 @@ impl Step<'_> {
         let (parents, work, heads) = (of(Use::Parents)?, of(Use::Work)?, of(Use::Heads)?);
         let plain = self.numbers.uniform(gpu);
         let bound = [&plain, &self.slots, &self.list, &self.background, &self.own, &parents, &work, &heads];
-        let [begin, join, flatten, choose, apply] = &self.kernels.sets;
-        for kernel in [begin, join, flatten, choose] {
+        let [begin, join, flatten, choose, apply, begin_cells] = &self.kernels.sets;
+        commands.over(begin, &bound, u64::from(self.numbers.length), 256);
+        commands.over(begin_cells, &bound, u64::from(self.numbers.candidates), 1);
+        for kernel in [join, flatten, choose] {
             commands.over(kernel, &bound, total, 256);
         }
         let s = self.source;

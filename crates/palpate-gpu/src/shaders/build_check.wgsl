@@ -7,9 +7,8 @@ const UNDECIDED = 0.2;
 
 var<workgroup> chosen: atomic<u32>;
 var<workgroup> pick: u32;
-var<workgroup> sums: array<f32, 256>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(64)
 fn check(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let dims = build.cells + 1u;
     let part = (build.length + build.windows - 1u) / build.windows;
@@ -19,7 +18,7 @@ fn check(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
         }
         workgroupBarrier();
         let end = min(part * (group.x + 1u), build.length);
-        for (var i = part * group.x + local; i < end; i += 256u) {
+        for (var i = part * group.x + local; i < end; i += 64u) {
             let d = background[i];
             if (abs(d) > 0.5 && (d < 0.0) == (side == 0u)) {
                 atomicMin(&chosen, i);
@@ -35,20 +34,8 @@ fn check(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
             continue;
         }
         let p = 8.0 * vec3<f32>(place(at, dims));
-        var sum = 0.0;
-        for (var g = local; g < groups(); g += 256u) {
-            sum += group_angle(g, p);
-        }
-        sums[local] = sum;
-        workgroupBarrier();
-        for (var step = 128u; step > 0u; step /= 2u) {
-            if (local < step) {
-                sums[local] += sums[local + step];
-            }
-            workgroupBarrier();
-        }
+        let w = around(p, local);
         if (local == 0u) {
-            let w = sums[0] / WHOLE;
             let agrees = abs(w - 0.5) <= UNDECIDED || (w > 0.5) == (side == 0u);
             let decided = abs(w - round(w)) < UNDECIDED;
             atomicAdd(&status[4], 1u);

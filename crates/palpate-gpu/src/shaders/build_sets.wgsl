@@ -45,10 +45,13 @@ fn join(a: u32, b: u32) {
     }
 }
 
+// Whether nodes of these distances from the surface, one spacing apart, are connected.
+fn linked(a: f32, b: f32, spacing: f32) -> bool {
+    return a < ABSENT && b < ABSENT && a + b > spacing * CONNECTED;
+}
+
 fn connect(i: u32, j: u32, spacing: f32) {
-    let a = abs(value(i));
-    let b = abs(value(j));
-    if (a < ABSENT && b < ABSENT && a + b > spacing * CONNECTED) {
+    if (linked(abs(value(i)), abs(value(j)), spacing)) {
         join(i, j);
     }
 }
@@ -57,16 +60,78 @@ fn thread(group: vec3<u32>, groups: vec3<u32>, local: u32) -> u32 {
     return linear(group, groups, local, 256u);
 }
 
+// Background nodes: each a set of its own.
 @compute @workgroup_size(256)
 fn begin(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec3<u32>, @builtin(local_invocation_index) l: u32) {
     let i = thread(g, gs, l);
-    if (i < total()) {
+    if (i < build.length) {
         atomicStore(&parents[i], i);
         atomicStore(&work[i], 0u);
         atomicStore(&heads[i], NONE);
     }
 }
 
+var<workgroup> roots: array<atomic<u32>, 512>;
+var<workgroup> away: array<f32, 512>;
+
+fn join_near(a: u32, b: u32) {
+    var x = a;
+    var y = b;
+    loop {
+        if (x == y) {
+            return;
+        }
+        let high = max(x, y);
+        let low = min(x, y);
+        let old = atomicMin(&roots[high], low);
+        if (old == high) {
+            return;
+        }
+        x = old;
+        y = low;
+    }
+}
+
+// The nodes of a cell: most connections are within cells, and are made where they cost little. A group of threads for each cell.
+@compute @workgroup_size(256)
+fn begin_cells(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec3<u32>, @builtin(local_invocation_index) l: u32) {
+    let cell = linear(g, gs, 0u, 1u);
+    if (cell >= build.candidates) {
+        return;
+    }
+    for (var n = l; n < 512u; n += 256u) {
+        atomicStore(&roots[n], n);
+        away[n] = abs(own[512u * cell + n]);
+    }
+    workgroupBarrier();
+    for (var n = l; n < 512u; n += 256u) {
+        for (var shift = 0u; shift < 9u; shift += 3u) {
+            if (((n >> shift) & 7u) < 7u) {
+                let other = n + (1u << shift);
+                if (linked(away[n], away[other], 1.0)) {
+                    join_near(n, other);
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+    for (var n = l; n < 512u; n += 256u) {
+        var at = n;
+        loop {
+            let next = atomicLoad(&roots[at]);
+            if (next == at) {
+                break;
+            }
+            at = next;
+        }
+        let i = build.length + 512u * cell + n;
+        atomicStore(&parents[i], build.length + 512u * cell + at);
+        atomicStore(&work[i], 0u);
+        atomicStore(&heads[i], NONE);
+    }
+}
+
+// Connections that leave cells.
 @compute @workgroup_size(256)
 fn join_all(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec3<u32>, @builtin(local_invocation_index) l: u32) {
     let i = thread(g, gs, l);
@@ -94,7 +159,6 @@ fn join_all(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: ve
     for (var axis = 0u; axis < 3u; axis++) {
         let shift = 3u * axis;
         if (((n >> shift) & 7u) < 7u) {
-            connect(i, i + (1u << shift), 1.0);
             continue;
         }
         var up = cell;
@@ -127,7 +191,11 @@ fn flatten(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec
         at = next;
     }
     atomicMin(&parents[i], at);
-    atomicMax(&work[at], bitcast<u32>(abs(value(i))));
+    // Most nodes are in two sets, and most are less far than what is known already: they need not wait for one another.
+    let far = bitcast<u32>(abs(value(i)));
+    if (far > atomicLoad(&work[at])) {
+        atomicMax(&work[at], far);
+    }
 }
 
 @compute @workgroup_size(256)

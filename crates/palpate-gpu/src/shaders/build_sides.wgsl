@@ -14,9 +14,7 @@ fn collect(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) gs: vec
     }
 }
 
-var<workgroup> part: array<f32, 64>;
-
-// A workgroup for each set: its threads share the groups of triangles, and add up in a fixed order.
+// A workgroup for each set.
 @compute @workgroup_size(64)
 fn decide(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l: u32) {
     let i = g.x + build.first;
@@ -31,19 +29,8 @@ fn decide(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) 
         let n = head - build.length;
         p = vec3<f32>(8u * place(list[n / 512u], dims) + place(n % 512u, vec3<u32>(8u)));
     }
-    var sum = 0.0;
-    for (var k = l; k < groups(); k += 64u) {
-        sum += group_angle(k, p);
-    }
-    part[l] = sum;
-    workgroupBarrier();
-    for (var step = 32u; step > 0u; step /= 2u) {
-        if (l < step) {
-            part[l] += part[l + step];
-        }
-        workgroupBarrier();
-    }
+    let w = around(p, l);
     if (l == 0u) {
-        heads[one] = u32(part[0] / WHOLE > 0.5);
+        heads[one] = u32(w > 0.5);
     }
 }

@@ -25,35 +25,24 @@ fn solid_angle(t: u32, p: vec3<f32>) -> f32 {
     return 2.0 * atan2(numerator, denominator);
 }
 
-fn group_angle(g: u32, p: vec3<f32>) -> f32 {
-    let middle = dipoles[2u * g];
-    let away = middle.xyz * build.scale + (middle.xyz * build.scale_rest + build.offset) - p;
+// From `p` to the middle of a group.
+fn away_from(g: u32, p: vec3<f32>) -> vec3<f32> {
+    let middle = dipoles[2u * g].xyz;
+    return middle * build.scale + (middle * build.scale_rest + build.offset) - p;
+}
+
+fn is_far(g: u32, away: vec3<f32>) -> bool {
+    return length(away) > FAR * dipoles[2u * g].w * build.scale;
+}
+
+// The angle of a group that is far.
+fn dipole_angle(g: u32, away: vec3<f32>) -> f32 {
     let d = length(away);
-    if (d > FAR * middle.w * build.scale) {
-        // A group of sheets alone has no area and no radius.
-        let area = dipoles[2u * g + 1u].xyz * build.scale * build.scale;
-        return dot(area, away / d) / (d * d);
-    }
-    var sum = 0.0;
-    let end = min(64u * g + 64u, build.triangles);
-    for (var t = 64u * g; t < end; t++) {
-        // Sheets have no say.
-        if ((vertices[3u * t] >> 31u) == 0u) {
-            sum += solid_angle(t, p);
-        }
-    }
-    return sum;
+    // A group of sheets alone has no area and no radius.
+    let area = dipoles[2u * g + 1u].xyz * build.scale * build.scale;
+    return dot(area, away / d) / (d * d);
 }
 
 fn groups() -> u32 {
     return (build.triangles + 63u) / 64u;
-}
-
-// 1 inside, 0 outside of a closed surface; in a fixed order.
-fn winding(p: vec3<f32>) -> f32 {
-    var sum = 0.0;
-    for (var g = 0u; g < groups(); g++) {
-        sum += group_angle(g, p);
-    }
-    return sum / WHOLE;
 }
