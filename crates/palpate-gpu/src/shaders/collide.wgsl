@@ -313,17 +313,32 @@ fn collide(
     conclude(own, group.x, groups.x, some, t);
 }
 
+var<workgroup> lowest: atomic<u32>;
+
 // A distance that some sample has: one of the first item of each cluster.
 @compute @workgroup_size(64)
-fn least(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+fn least(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
+    if t == 0u {
+        atomicStore(&lowest, NOTHING);
+    }
+    workgroupBarrier();
     for (var cluster = id.x; cluster < frame.counts.x; cluster += groups.x * 64u) {
         let item = load(cluster * CLUSTER);
         if item.n > 0u {
             let share = middle(0u, item.n);
             let d = distance_at(item.a + share.x * item.ab + share.y * item.ac);
             // A distance that is no number sorts last.
-            atomicMin(&state.bound, sortable(d));
+            atomicMin(&lowest, sortable(d));
         }
+    }
+    workgroupBarrier();
+    // One of each workgroup: those of a large mesh would wait for one another.
+    if t == 0u {
+        atomicMin(&state.bound, atomicLoad(&lowest));
     }
 }
 
