@@ -203,6 +203,23 @@ impl GpuBatch {
         })
     }
 
+    /// Refuses lists that may have more contacts than the device counts.
+    fn counts_in_a_word(&self, jobs: &[Job<'_>]) -> Result<(), GpuError> {
+        let most = jobs.iter().map(|j| j.poses.len() as u64 * u64::from(j.shell.count));
+        let needed = most.fold(0, u64::saturating_add);
+        if needed <= u64::from(u32::MAX) {
+            return Ok(());
+        }
+        Err(GpuError::TooLarge {
+            what: "the lists of a batch",
+            needed,
+            limit: u32::MAX.into(),
+            unit: "points in all poses",
+            device: self.gpu.name().to_owned(),
+            instead: "ask for fewer poses at once",
+        })
+    }
+
     /// Encodes a batch; how many poses it has.
     fn encode(
         &mut self,
@@ -212,6 +229,9 @@ impl GpuBatch {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<usize, GpuError> {
         let total: usize = jobs.iter().map(|j| j.poses.len()).sum();
+        if params.lists != Lists::None {
+            self.counts_in_a_word(jobs)?;
+        }
         let partials: u64 =
             jobs.iter().map(|j| j.poses.len() as u64 * u64::from(j.shell.chunks.max(1))).sum();
         self.gpu.fits("the sums of a batch", PARTIAL * partials, "ask for fewer poses at once")?;

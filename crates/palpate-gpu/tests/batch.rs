@@ -178,4 +178,9 @@ fn long_shells_short_lists_and_bad_poses() {
     assert_eq!(batch.contacts(&[], &BatchParams::default()).unwrap().len(), 0);
     let none = [Job { poses: &[], ..job[0] }];
     assert_eq!(batch.contacts(&none, &BatchParams::default()).unwrap(), vec![Vec::new()]);
+    // More contacts than a word counts are refused before anything is asked; without lists the same poses may be.
+    let many = vec![poses[2]; (1 << 32) / shell.len() + 1];
+    let many = [Job { poses: &many, ..job[0] }];
+    let error = batch.contacts(&many, &ask(Lists::Brief, Some(10))).unwrap_err().to_string();
+    assert!(error.contains("points in all poses") && error.contains("fewer poses"), "{error}");
 }
