@@ -1,0 +1,7 @@
+//! Feel palpate's shapes: a loop at 1 kHz and above between a haptic device and a simulated tool.
+//!
+//! Frames: everything is in the world's, which is A's: the shape that is touched does not move. The tool is B. SI units.
+
+pub mod device;
+
+pub use device::{Device, DeviceError, DeviceLimits, Guard, Reading};
