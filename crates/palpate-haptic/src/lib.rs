@@ -3,5 +3,9 @@
 //! Frames: everything is in the world's, which is A's: the shape that is touched does not move. The tool is B. SI units.
 
 pub mod device;
+pub mod pointer;
+pub mod replay;
+pub mod sim;
+mod turn;
 
 pub use device::{Device, DeviceError, DeviceLimits, Guard, Reading};
