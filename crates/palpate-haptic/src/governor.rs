@@ -95,6 +95,9 @@ mod tests {
         let limits = DeviceLimits::INVERSE3;
         let mut governor = Governor::new(&limits);
         let mut last = 0.0;
+        for _ in 0..300 {
+            assert_eq!(governor.pass(&push(0.0), 1e-3).force, DVec3::ZERO);
+        }
         for i in 0..400 {
             let out = governor.pass(&push(50.0), 1e-3);
             assert!(out.force.z <= limits.force && out.force.z - last <= limits.force / 10.0 + 1e-12, "{i}");

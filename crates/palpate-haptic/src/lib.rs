@@ -14,11 +14,15 @@ pub mod governor;
 pub mod health;
 pub mod held;
 pub mod passivity;
+pub mod pointer;
+pub mod replay;
 pub mod rig;
 pub mod run;
 pub mod scene;
+pub mod sim;
 mod six;
 pub mod tool;
+mod turn;
 pub mod watch;
 
 pub use device::{Device, DeviceError, DeviceLimits, Guard, Reading};
