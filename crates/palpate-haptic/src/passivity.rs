@@ -2,8 +2,10 @@
 //!
 //! Based on: Hannaford, Ryu, Time-domain passivity control of haptic interfaces, 2002 [hannaford02].
 //! Differs: force is paired with the motion that it really met, some ticks of delay later; what may be given back is at most what the
-//! spring holds, so that energy that friction took is not saved up; and not a damper, whose velocities are old and noisy, but less
-//! force is what keeps the account above zero, before it is empty.
+//! spring holds, so that energy that friction took is not saved up; what the steps of a sampled spring give, half a tick of it, is
+//! not counted: a hand's damping takes it [colgate97]. And not a damper, whose velocities are old and noisy, but less force is what
+//! keeps the account above zero: at once while the hand is pushed back, and lastingly, until the tool is free again, so that a spring
+//! that is too stiff for the delay becomes one that is not.
 
 use glam::DVec3;
 use palpate::math::{Pose, Wrench};
@@ -14,6 +16,12 @@ const MOST_DELAY: usize = 64;
 const ROOM: f64 = 1.1;
 /// How fast force comes back after it was taken away, of all in a second [1/s].
 const BACK: f64 = 20.0;
+/// How much softer the spring becomes in each tick in which force had to be taken away [1], and how fast it is itself again in free space
+/// [1/s].
+const SOFTER: f64 = 0.02;
+const HARDER: f64 = 2.0;
+/// How soft it may become [1].
+const SOFTEST: f64 = 0.02;
 /// How much of the fastest speed is remembered after a second [1].
 const MEMORY: f64 = 1e-3;
 
@@ -30,6 +38,8 @@ pub struct Passivity {
     /// Speeds of the handle, with a memory [m/s, rad/s].
     fast: [f64; 2],
     share: f64,
+    /// How much of the spring is left [1].
+    spring: f64,
     on: bool,
 }
 
@@ -45,6 +55,7 @@ impl Passivity {
             last: None,
             fast: [0.0; 2],
             share: 1.0,
+            spring: 1.0,
             on,
         }
     }
@@ -61,7 +72,7 @@ impl Passivity {
 
     /// Share of the force that was let through last [1].
     pub fn share(&self) -> f64 {
-        self.share
+        self.share * self.spring
     }
 
     /// Looks at where the handle is now, `dt` seconds after the last time, and lets through what it may feel of `wrench`, about the
@@ -75,7 +86,15 @@ impl Passivity {
         let met = &self.sent[self.delay];
         self.energy -= met.force.dot(by) + met.torque.dot(turn);
         self.least = self.least.min(self.energy);
-        self.energy = self.energy.min(ROOM * held.max(0.0));
+        let held = held.max(0.0) * self.spring;
+        if held > 0.0 {
+            // Of a spring: force² = 2 stiffness energy.
+            let stiffness = |f: DVec3| self.spring * f.length_squared() / (2.0 * held);
+            let step =
+                stiffness(met.force) * by.length_squared() + stiffness(met.torque) * turn.length_squared();
+            self.energy += 0.5 * step;
+        }
+        self.energy = self.energy.min(ROOM * held);
         let keep = MEMORY.powf(dt);
         self.fast =
             [(by.length() / dt).max(keep * self.fast[0]), (turn.length() / dt).max(keep * self.fast[1])];
@@ -86,14 +105,23 @@ impl Passivity {
     }
 
     fn allowed(&mut self, wrench: &Wrench, by: DVec3, turn: DVec3, dt: f64) -> Wrench {
+        if *wrench == Wrench::ZERO {
+            self.spring = (self.spring + HARDER * dt).min(1.0);
+            self.share = 1.0;
+            return *wrench;
+        }
+        let wrench = *wrench * self.spring;
         let gives = wrench.force.dot(by) + wrench.torque.dot(turn) > 0.0;
         // What forces on their way, and those sent before anyone sees what they did, may give at most.
         let ticks = (self.delay + 2) as f64;
         let reserve =
             ticks * dt * (wrench.force.length() * self.fast[0] + wrench.torque.length() * self.fast[1]);
         let wanted = if gives && reserve > 0.0 { (self.energy / reserve).clamp(0.0, 1.0) } else { 1.0 };
+        if wanted < 1.0 {
+            self.spring = (self.spring * (1.0 - SOFTER)).max(SOFTEST);
+        }
         self.share = if wanted < self.share { wanted } else { (self.share + BACK * dt).min(wanted) };
-        *wrench * self.share
+        wrench * self.share
     }
 
     /// The device was away: what is on its way is nothing, and where the handle was says nothing.
