@@ -3,6 +3,8 @@
 //! Frames: everything is in the world's, which is A's: the shape that is touched does not move. The tool is B. SI units.
 
 pub mod device;
+#[cfg(feature = "haply")]
+pub mod haply;
 pub mod pointer;
 pub mod replay;
 pub mod sim;
