@@ -1,6 +1,6 @@
 //! A service that speaks as Haply's does, with a simulated device in it: for tests, and for trying out without hardware.
 //!
-//! It listens on a free port of 127.0.0.1, sends an inventory to who connects, answers every message with one state, and keeps every
+//! It listens on a port of 127.0.0.1, sends an inventory to who connects, answers every message with one state, and keeps every
 //! byte and force it was sent with its time. It can be told to misbehave.
 
 use std::io::{self, Read, Write};
@@ -29,6 +29,8 @@ const KEPT: usize = 64 << 20;
 /// What the service pretends to be.
 #[derive(Clone, Debug)]
 pub struct MockParams {
+    /// Of 127.0.0.1; 0: one that is free.
+    pub port: u16,
     /// What `GET /version` tells; None: it does not answer that.
     pub version: Option<String>,
     /// Names of its Inverse3; the first is the one that moves.
@@ -47,6 +49,7 @@ impl Default for MockParams {
         let pose = Pose::from_translation(DVec3::new(0.0, -0.12, 0.15));
         let motion = HandMotion::Hold { pose };
         Self {
+            port: 0,
             version: Some("3.5.0.0".to_owned()),
             devices: vec!["049D".to_owned()],
             grip: true,
@@ -132,11 +135,11 @@ pub struct MockService {
 }
 
 impl MockService {
-    /// Starts it on a free port of 127.0.0.1.
+    /// Starts it.
     pub fn start(params: MockParams) -> io::Result<Self> {
         let bad = |e: DeviceError| io::Error::new(io::ErrorKind::InvalidInput, e.to_string());
         let device = SimDevice::new(params.sim.clone()).map_err(bad)?;
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let listener = TcpListener::bind(("127.0.0.1", params.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let shared = Shared {
