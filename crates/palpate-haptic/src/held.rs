@@ -1,0 +1,246 @@
+//! A tool that never enters what it touches: it goes as near to the handle as walls allow.
+//!
+//! Based on: Zilles, Salisbury, A constraint-based god-object method for haptic display, 1995 [zilles95]; Ortega, Redon, Coquillart, A six
+//! degree-of-freedom god-object method for haptic display of rigid bodies with surface properties, 2007 [ortega07].
+//! Differs: the metric is the spring's energy, so that the tool rests where the spring would leave it among rigid walls; walls
+//! are all points of both shapes within a margin; a step is taken only if the pose after it is free, by the fields.
+
+use crate::gains::Gains;
+use crate::scene::{Pair, Wall};
+use crate::six::{Six, dot, is_finite, lower, moved, upper};
+use crate::tool::{Felt, difference, pull, smooth};
+use palpate::force::Twist;
+use palpate::math::{Pose, Wrench};
+
+/// Distance that is kept between surfaces, of the larger voxel [1].
+const GAP: f64 = 0.25;
+/// Most walls that hold at once. Six would do for a rigid body; more makes pairs of parallel walls settle sooner.
+const HELD: usize = 24;
+/// Rounds in which a wall that would be crossed is added.
+const ROUNDS: usize = 48;
+/// Sweeps over the walls that hold.
+const SWEEPS: usize = 60;
+/// Steps in a tick, while they are longer than this [voxels].
+const STEPS: usize = 3;
+const SHORT: f64 = 0.2;
+/// Times that a step is halved before the tool stays.
+const HALVES: usize = 3;
+
+/// A tool that does not enter.
+#[derive(Debug)]
+pub struct HeldTool {
+    pose: Pose,
+    /// Of the centre, smoothed.
+    velocity: Six,
+    /// Distance that is kept between surfaces [m].
+    gap: f64,
+    /// Coulomb friction [1].
+    friction: f64,
+    walls: Vec<Wall>,
+    next: Vec<Wall>,
+    known: bool,
+    held: Vec<Held>,
+}
+
+/// A wall that holds, and how much.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    wall: usize,
+    force: f64,
+}
+
+impl HeldTool {
+    /// A tool at `world_from_tool`, which must be free: inside something it can only be moved out by hand.
+    ///
+    /// The distance that is kept between surfaces is a quarter of the larger voxel: what fields are off by where points of both shapes
+    /// are asked. [`HeldTool::with_gap`] takes another.
+    pub fn new(pair: &Pair, pose: Pose, friction: f64) -> Self {
+        Self::with_gap(pose, friction, GAP * pair.coarsest())
+    }
+
+    /// [`HeldTool::new`] with a distance of one's own [m]: with more than both fields' bounds on their errors and the radius of
+    /// coverage of the points, surfaces cannot meet.
+    pub fn with_gap(pose: Pose, friction: f64, gap: f64) -> Self {
+        Self {
+            pose,
+            velocity: [0.0; 6],
+            gap: if gap > 0.0 && gap.is_finite() { gap } else { 0.0 },
+            friction: friction.max(0.0),
+            walls: Vec::new(),
+            next: Vec::new(),
+            known: false,
+            held: Vec::with_capacity(HELD),
+        }
+    }
+
+    /// `world_from_tool`.
+    pub fn pose(&self) -> Pose {
+        self.pose
+    }
+
+    /// The distance that is kept between surfaces [m].
+    pub fn gap(&self) -> f64 {
+        self.gap
+    }
+
+    /// Puts the tool somewhere.
+    pub fn place(&mut self, pose: Pose) {
+        self.pose = pose;
+        self.velocity = [0.0; 6];
+        self.known = false;
+    }
+
+    /// One tick towards `target`. As [`crate::tool::SoftTool::tick`]; `contact` is what walls do.
+    ///
+    /// Cost: one contact query of both shapes, more where a step must be halved. Moves at most two voxels a tick, as far as walls
+    /// are known.
+    pub fn tick(&mut self, pair: &mut Pair, target: &Pose, motion: &Twist, gains: &Gains, dt: f64) -> Felt {
+        let ok =
+            target.is_finite() && motion.is_finite() && dt > 0.0 && gains.is_valid() && self.pose.is_finite();
+        if !ok {
+            return Felt { pose: self.pose, non_finite: true, ..Felt::default() };
+        }
+        let centre = pair.centre();
+        let margin = self.gap + 2.2 * pair.voxel();
+        if !self.known {
+            pair.walls(&self.pose, margin, &mut self.walls);
+            self.known = true;
+        }
+        let start = self.pose;
+        let mut steps = 0;
+        for _ in 0..STEPS {
+            let far = self.step(pair, target, gains, margin, &mut steps);
+            // Walls turn on the way of a long step: once more from there. In the open one step says it all.
+            if self.held.is_empty() || far < SHORT * pair.voxel() {
+                break;
+            }
+        }
+        smooth(&mut self.velocity, &difference(&start, &self.pose, centre), dt);
+        let touching = !self.held.is_empty();
+        let moving = touching.then_some((&self.velocity, motion));
+        let wrench = pull(&self.pose, target, moving, gains, centre);
+        // Walls hold what the spring pulls the tool with.
+        let r = target.vector(centre);
+        let on_tool =
+            Wrench { force: wrench.force, torque: wrench.about(r).torque }.about(-self.pose.vector(centre));
+        Felt {
+            pose: self.pose,
+            wrench,
+            contact: if touching { on_tool } else { Wrench::ZERO },
+            contacts: self.held.len(),
+            depth: 0.0,
+            steps,
+            non_finite: false,
+        }
+    }
+
+    /// Moves as near to the target as walls allow; how far, with turns counted at the tool's radius [m].
+    fn step(&mut self, pair: &mut Pair, target: &Pose, gains: &Gains, margin: f64, steps: &mut usize) -> f64 {
+        let (centre, radius, spring) = (pair.centre(), pair.radius(), gains.spring());
+        let length = |by: &Six| upper(by).length() + lower(by).length() * radius;
+        let most = 2.0 * pair.voxel();
+        let mut goal = difference(&self.pose, target, centre);
+        let far = length(&goal);
+        if far > most {
+            goal = goal.map(|x| x * (most / far));
+        }
+        let (by, normal) = self.allowed(pair, &goal, &spring);
+        let mut by = self.rubbed(&by, normal, &spring, radius);
+        // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
+        let was = self.walls.iter().fold(f64::INFINITY, |a, w| a.min(w.gap));
+        let free = (0.5 * self.gap).min(was);
+        for _ in 0..=HALVES {
+            if !(dot(&by, &by) > 0.0 && is_finite(&by)) {
+                break;
+            }
+            *steps += 1;
+            let pose = moved(&self.pose, centre, &by);
+            if pair.walls(&pose, margin, &mut self.next) >= free {
+                self.pose = pose;
+                core::mem::swap(&mut self.walls, &mut self.next);
+                return length(&by);
+            }
+            by = by.map(|x| 0.5 * x);
+        }
+        0.0
+    }
+
+    /// The motion nearest to `goal`, by the spring's energy, that crosses no wall, and the sum of what walls push with [N].
+    fn allowed(&mut self, pair: &Pair, goal: &Six, spring: &Six) -> (Six, f64) {
+        self.held.clear();
+        let mut by = *goal;
+        for _ in 0..ROUNDS {
+            let mut worst = (-1e-3 * self.gap, usize::MAX);
+            for (i, wall) in self.walls.iter().enumerate() {
+                let after = dot(&wall.opens, &by) + wall.gap - self.gap;
+                // Walls that are nearer than the gap already must not come nearer, and open slowly.
+                let after = after - 0.9 * (wall.gap - self.gap).min(0.0);
+                if after < worst.0 {
+                    worst = (after, i);
+                }
+            }
+            if worst.1 == usize::MAX || self.held.len() == HELD || self.held.iter().any(|h| h.wall == worst.1)
+            {
+                break;
+            }
+            if !self.walls[worst.1].exact {
+                pair.refine(&self.pose, &mut self.walls[worst.1]);
+                continue;
+            }
+            self.held.push(Held { wall: worst.1, force: 0.0 });
+            by = self.balanced(goal, spring);
+        }
+        self.held.retain(|h| h.force > 0.0);
+        let normal = self.held.iter().map(|h| h.force).sum();
+        (by, normal)
+    }
+
+    /// The least energy with the walls that hold, by sweeps over them.
+    fn balanced(&mut self, goal: &Six, spring: &Six) -> Six {
+        let mut by = *goal;
+        for h in &self.held {
+            let opens = &self.walls[h.wall].opens;
+            for i in 0..6 {
+                by[i] += opens[i] * h.force / spring[i];
+            }
+        }
+        for _ in 0..SWEEPS {
+            let mut change = 0.0f64;
+            for h in &mut self.held {
+                let wall = &self.walls[h.wall];
+                let soft: f64 = (0..6).map(|i| wall.opens[i] * wall.opens[i] / spring[i]).sum();
+                let least =
+                    if wall.gap < self.gap { 0.1 * (self.gap - wall.gap) } else { self.gap - wall.gap };
+                let missing = least - dot(&wall.opens, &by);
+                let force = (h.force + missing / soft).max(0.0);
+                let more = force - h.force;
+                h.force = force;
+                change = change.max(more.abs() * soft);
+                for i in 0..6 {
+                    by[i] += wall.opens[i] * more / spring[i];
+                }
+            }
+            if change < 1e-4 * self.gap {
+                break;
+            }
+        }
+        by
+    }
+
+    /// What friction leaves of a motion: walls hold up to `friction` times what they push with.
+    fn rubbed(&self, by: &Six, normal: f64, spring: &Six, radius: f64) -> Six {
+        if self.friction == 0.0 || normal == 0.0 {
+            return *by;
+        }
+        // What the motion would take from the spring; torques count at the tool's radius.
+        let drives = (0..6)
+            .map(|i| {
+                let f = spring[i] * by[i] / if i < 3 { 1.0 } else { radius };
+                f * f
+            })
+            .sum::<f64>()
+            .sqrt();
+        let share = if drives > 0.0 { (1.0 - self.friction * normal / drives).max(0.0) } else { 0.0 };
+        by.map(|x| x * share)
+    }
+}
