@@ -12,6 +12,8 @@ pub mod device;
 pub mod exercise;
 pub mod gains;
 pub mod governor;
+#[cfg(feature = "haply")]
+pub mod haply;
 pub mod health;
 pub mod held;
 pub mod passivity;
