@@ -31,7 +31,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::thread::sleep(Duration::from_secs(1));
         let last = service.forces().last().map_or(DVec3::ZERO, |f| f.1);
         let state = service.probe().state();
-        writeln!(out, "{} messages, force {last:.3}, cursor {:.4}", service.answers(), state.pose.translation)?;
+        writeln!(
+            out,
+            "{} messages, force {last:.3}, cursor {:.4}",
+            service.answers(),
+            state.pose.translation
+        )?;
     }
     Ok(())
 }
