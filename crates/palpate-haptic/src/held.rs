@@ -21,6 +21,8 @@ const ROUNDS: usize = 5;
 const TOGETHER: usize = 8;
 /// Longest step near walls and in the open [voxels], and how much farther walls must be known [1].
 const NEAR: f64 = 0.5;
+/// Share of the least gap at the start that is kept, where that is less than usual [1].
+const TIGHT: f64 = 0.5;
 const FREE: f64 = 2.0;
 const MARGIN: f64 = 1.1;
 /// Sweeps over the walls that hold.
@@ -92,6 +94,7 @@ impl HeldTool {
         self.pose = pose;
         self.velocity = [0.0; 6];
         self.least = None;
+        self.held.clear();
     }
 
     /// One tick towards `target`. As [`crate::tool::SoftTool::tick`]; `contact` is what walls do.
@@ -106,7 +109,12 @@ impl HeldTool {
         }
         let centre = pair.centre();
         if self.least.is_none() {
-            self.least = Some(pair.look(&self.pose, self.gap + MARGIN * FREE * pair.voxel()));
+            let least = self.look(pair, &self.pose.clone());
+            // A fit that is tighter than the gap is a fit: less is kept.
+            if least > 0.0 {
+                self.gap = self.gap.min(TIGHT * least);
+            }
+            self.least = Some(least);
         }
         let start = self.pose;
         let mut steps = 0;
@@ -158,26 +166,39 @@ impl HeldTool {
             }
             *steps += 1;
             let pose = moved(&self.pose, centre, &by);
-            let mut least = pair.look(&pose, self.gap + MARGIN * NEAR * pair.voxel());
+            let least = self.look(pair, &pose);
             if least >= free {
-                if least == f64::INFINITY {
-                    // Nothing is near: the next step may be a long one, if nothing is there either.
-                    least = pair.look(&pose, self.gap + MARGIN * FREE * pair.voxel());
-                }
                 self.pose = pose;
                 self.least = Some(least);
                 return length(&by);
             }
+            // Only something near makes a pose less than free, and then there was one look.
             pair.back();
             by = by.map(|x| 0.5 * x);
         }
         0.0
     }
 
+    /// Looks for walls around a pose; the least gap [m].
+    fn look(&self, pair: &mut Pair, pose: &Pose) -> f64 {
+        let least = pair.look(pose, self.gap + MARGIN * NEAR * pair.voxel());
+        if least < f64::INFINITY {
+            return least;
+        }
+        // Nothing is near: the next step may be a long one, if nothing is farther off either.
+        pair.look(pose, self.gap + MARGIN * FREE * pair.voxel())
+    }
+
     /// The motion nearest to `goal`, by the spring's energy, that crosses no wall, and the sum of what walls push with [N].
     fn allowed(&mut self, pair: &Pair, goal: &Six, spring: &Six) -> (Six, f64) {
-        self.held.clear();
-        let mut by = *goal;
+        // Those that held before will most likely hold again.
+        let pose = self.pose;
+        self.held.retain_mut(|h| {
+            let found = pair.again(&pose, h.wall.of);
+            *h = Held { wall: found.unwrap_or(h.wall), force: 0.0 };
+            found.is_some()
+        });
+        let mut by = self.balanced(goal, spring);
         for _ in 0..ROUNDS {
             pair.crossed(&self.pose, &by, self.gap, &mut self.crossed);
             let room = (HELD - self.held.len()).min(TOGETHER);

@@ -16,10 +16,12 @@ const MOST_DELAY: usize = 64;
 const ROOM: f64 = 1.1;
 /// How fast force comes back after it was taken away, of all in a second [1/s].
 const BACK: f64 = 20.0;
-/// How much softer the spring becomes in each tick in which force had to be taken away [1], and how fast it is itself again in free space
+/// How much softer the spring becomes in each tick in which the account is overdrawn [1], and how fast it is itself again in free space
 /// [1/s].
 const SOFTER: f64 = 0.02;
 const HARDER: f64 = 2.0;
+/// Share of the spring's energy below which the account counts as overdrawn [1].
+const EMPTY: f64 = 0.3;
 /// How soft it may become [1].
 const SOFTEST: f64 = 0.02;
 /// How much of the fastest speed is remembered after a second [1].
@@ -98,13 +100,13 @@ impl Passivity {
         let keep = MEMORY.powf(dt);
         self.fast =
             [(by.length() / dt).max(keep * self.fast[0]), (turn.length() / dt).max(keep * self.fast[1])];
-        let out = if self.on { self.allowed(wrench, by, turn, dt) } else { *wrench };
+        let out = if self.on { self.allowed(wrench, by, turn, held, dt) } else { *wrench };
         self.sent.rotate_right(1);
         self.sent[0] = out;
         out
     }
 
-    fn allowed(&mut self, wrench: &Wrench, by: DVec3, turn: DVec3, dt: f64) -> Wrench {
+    fn allowed(&mut self, wrench: &Wrench, by: DVec3, turn: DVec3, held: f64, dt: f64) -> Wrench {
         if *wrench == Wrench::ZERO {
             self.spring = (self.spring + HARDER * dt).min(1.0);
             self.share = 1.0;
@@ -117,7 +119,8 @@ impl Passivity {
         let reserve =
             ticks * dt * (wrench.force.length() * self.fast[0] + wrench.torque.length() * self.fast[1]);
         let wanted = if gives && reserve > 0.0 { (self.energy / reserve).clamp(0.0, 1.0) } else { 1.0 };
-        if wanted < 1.0 {
+        // An account that is emptier than the spring was given more than it holds.
+        if gives && self.energy < EMPTY * held {
             self.spring = (self.spring * (1.0 - SOFTER)).max(SOFTEST);
         }
         self.share = if wanted < self.share { wanted } else { (self.share + BACK * dt).min(wanted) };

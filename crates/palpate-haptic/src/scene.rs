@@ -2,7 +2,7 @@
 
 use crate::six::{Matrix, Six, about, derivative_about};
 use glam::DVec3;
-use palpate::contact::Contacts;
+use palpate::contact::{Contact, Contacts};
 use palpate::force::{ContactState, ForceParams, Twist, derivative, penalty};
 use palpate::math::Pose;
 use palpate::query::{Query, QueryParams, Roles};
@@ -27,12 +27,12 @@ pub(crate) struct Wall {
     pub(crate) opens: Six,
     /// Signed distance [m].
     pub(crate) gap: f64,
-    /// Whose point it is: 0 of the tool, 1 of what stands still; and its place among the contacts.
-    pub(crate) of: (usize, usize),
+    /// Whose point it is: 0 of the tool, 1 of what stands still; and its number.
+    pub(crate) of: (usize, u32),
 }
 
 impl Wall {
-    fn new(point: DVec3, normal: DVec3, gap: f64, centre: DVec3, of: (usize, usize)) -> Self {
+    fn new(point: DVec3, normal: DVec3, gap: f64, centre: DVec3, of: (usize, u32)) -> Self {
         let lever = (point - centre).cross(normal);
         Self { opens: [normal.x, normal.y, normal.z, lever.x, lever.y, lever.z], gap, of }
     }
@@ -190,10 +190,15 @@ impl Pair {
         *out = Crossed::default();
         let centre = pose.point(self.centre);
         let (move_by, turn_by) = (crate::six::upper(by).as_vec3(), crate::six::lower(by).as_vec3());
+        // Nothing comes nearer than by this.
+        let reach = (move_by.length() + turn_by.length() * self.radius as f32) * 1.001;
         for (side, contacts) in self.walls[0].last_both().into_iter().enumerate() {
             let middle = (centre - contacts.origin).as_vec3();
             let gap = gap as f32;
             for (at, c) in contacts.list.iter().enumerate() {
+                if c.distance - gap > reach {
+                    continue;
+                }
                 let arm = glam::Vec3::from_array(c.point) - middle;
                 let opens = c.normal().dot(move_by + turn_by.cross(arm));
                 // Walls that are nearer than the gap already must open slowly.
@@ -230,17 +235,28 @@ impl Pair {
             };
             let (_, side, at) = *worst;
             worst.0 = f32::INFINITY;
-            let of = (usize::from(side), at as usize);
-            let contacts = self.walls[0].last_both()[of.0];
-            let Some(c) = contacts.list.get(of.1) else { continue };
-            let point = contacts.position(c);
-            let faces = c.normal().dot(c.shell_normal()) * if of.0 == 0 { 1.0 } else { -1.0 };
-            let (mut normal, mut gap) = (c.normal().as_dvec3(), f64::from(c.distance));
-            if faces > FACING {
-                (normal, gap) = self.refined(pose, of.0 == 1, point, normal, gap);
-            }
-            left -= usize::from(add(Wall::new(point, normal, gap, pose.point(self.centre), of)));
+            let Some(c) = self.walls[0].last_both()[usize::from(side)].list.get(at as usize) else {
+                continue;
+            };
+            left -= usize::from(add(self.wall(pose, usize::from(side), c)));
         }
+    }
+
+    /// The wall of a point that was one before, if it is still near.
+    pub(crate) fn again(&self, pose: &Pose, of: (usize, u32)) -> Option<Wall> {
+        let list = &self.walls[0].last_both().get(of.0)?.list;
+        let at = list.binary_search_by_key(&of.1, |c| c.id).ok()?;
+        Some(self.wall(pose, of.0, &list[at]))
+    }
+
+    fn wall(&self, pose: &Pose, side: usize, c: &Contact) -> Wall {
+        let point = self.walls[0].last_both()[side].position(c);
+        let faces = c.normal().dot(c.shell_normal()) * if side == 0 { 1.0 } else { -1.0 };
+        let (mut normal, mut gap) = (c.normal().as_dvec3(), f64::from(c.distance));
+        if faces > FACING {
+            (normal, gap) = self.refined(pose, side == 1, point, normal, gap);
+        }
+        Wall::new(point, normal, gap, pose.point(self.centre), (side, c.id))
     }
 
     /// Normal and gap by the mesh itself, outside; as they are where it cannot say.

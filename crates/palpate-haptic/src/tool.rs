@@ -6,7 +6,7 @@
 //! one of implicit Euler. Steps are no longer than fields are sure of, several in a tick if need be.
 
 use crate::gains::Gains;
-use crate::scene::Pair;
+use crate::scene::{Pair, Push};
 use crate::six::{Six, lower, moved, six, solve, turn, twist_about, upper};
 use glam::DVec3;
 use palpate::force::{ForceParams, Law, Twist};
@@ -65,13 +65,14 @@ pub struct SoftTool {
     /// Of the centre.
     velocity: Six,
     smoothed: Six,
+    push: Option<(Pose, Push)>,
     params: ToolParams,
 }
 
 impl SoftTool {
     /// A tool at rest, at `world_from_tool`.
     pub fn new(pose: Pose, params: ToolParams) -> Self {
-        Self { pose, velocity: [0.0; 6], smoothed: [0.0; 6], params }
+        Self { pose, velocity: [0.0; 6], smoothed: [0.0; 6], push: None, params }
     }
 
     /// `world_from_tool`.
@@ -104,7 +105,11 @@ impl SoftTool {
             ..ForceParams::new(gains.contact)
         };
         let start = self.pose;
-        let mut push = pair.push(&self.pose, &Twist::ZERO, &force);
+        // What was pushed at the end of the last tick is pushed now.
+        let mut push = match self.push {
+            Some((at, push)) if at == self.pose => push,
+            _ => pair.push(&self.pose, &Twist::ZERO, &force),
+        };
         let mut taken = 0;
         while taken < self.params.steps.max(1) {
             taken += 1;
@@ -114,6 +119,7 @@ impl SoftTool {
                 break;
             }
         }
+        self.push = Some((self.pose, push));
         let centre = pair.centre();
         let by = difference(&start, &self.pose, centre);
         self.velocity = by.map(|d| d / dt);
@@ -140,7 +146,7 @@ impl SoftTool {
         motion: &Twist,
         gains: &Gains,
         dt: f64,
-        push: &crate::scene::Push,
+        push: &Push,
     ) -> bool {
         let centre = pair.centre();
         let away = difference(&self.pose, target, centre);
