@@ -6,7 +6,7 @@
 //! are all points of both shapes within a margin; a step is taken only if the pose after it is free, by the fields.
 
 use crate::gains::Gains;
-use crate::scene::{Pair, Wall};
+use crate::scene::{Crossed, Pair, Wall};
 use crate::six::{Six, dot, is_finite, lower, moved, upper};
 use crate::tool::{Felt, difference, pull, smooth};
 use palpate::force::Twist;
@@ -14,10 +14,15 @@ use palpate::math::{Pose, Wrench};
 
 /// Distance that is kept between surfaces, of the larger voxel [1].
 const GAP: f64 = 0.25;
-/// Most walls that hold at once. Six would do for a rigid body; more makes pairs of parallel walls settle sooner.
-const HELD: usize = 24;
-/// Rounds in which a wall that would be crossed is added.
-const ROUNDS: usize = 48;
+/// Most walls that are looked at together. Six would do for a rigid body; which six is not known.
+const HELD: usize = 32;
+/// Rounds in which walls that would be crossed are added, and how many in each.
+const ROUNDS: usize = 5;
+const TOGETHER: usize = 8;
+/// Longest step near walls and in the open [voxels], and how much farther walls must be known [1].
+const NEAR: f64 = 0.5;
+const FREE: f64 = 2.0;
+const MARGIN: f64 = 1.1;
 /// Sweeps over the walls that hold.
 const SWEEPS: usize = 60;
 /// Steps in a tick, while they are longer than this [voxels].
@@ -36,16 +41,16 @@ pub struct HeldTool {
     gap: f64,
     /// Coulomb friction [1].
     friction: f64,
-    walls: Vec<Wall>,
-    next: Vec<Wall>,
-    known: bool,
+    /// Least gap of the last look [m]; none before the first.
+    least: Option<f64>,
     held: Vec<Held>,
+    crossed: Box<Crossed>,
 }
 
 /// A wall that holds, and how much.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    wall: usize,
+    wall: Wall,
     force: f64,
 }
 
@@ -66,10 +71,9 @@ impl HeldTool {
             velocity: [0.0; 6],
             gap: if gap > 0.0 && gap.is_finite() { gap } else { 0.0 },
             friction: friction.max(0.0),
-            walls: Vec::new(),
-            next: Vec::new(),
-            known: false,
+            least: None,
             held: Vec::with_capacity(HELD),
+            crossed: Box::default(),
         }
     }
 
@@ -87,13 +91,13 @@ impl HeldTool {
     pub fn place(&mut self, pose: Pose) {
         self.pose = pose;
         self.velocity = [0.0; 6];
-        self.known = false;
+        self.least = None;
     }
 
     /// One tick towards `target`. As [`crate::tool::SoftTool::tick`]; `contact` is what walls do.
     ///
-    /// Cost: one contact query of both shapes, more where a step must be halved. Moves at most two voxels a tick, as far as walls
-    /// are known.
+    /// Cost: one contact query of both shapes, more where a step must be halved or is long. Moves at most half a voxel a step near walls and
+    /// two in the open.
     pub fn tick(&mut self, pair: &mut Pair, target: &Pose, motion: &Twist, gains: &Gains, dt: f64) -> Felt {
         let ok =
             target.is_finite() && motion.is_finite() && dt > 0.0 && gains.is_valid() && self.pose.is_finite();
@@ -101,15 +105,13 @@ impl HeldTool {
             return Felt { pose: self.pose, non_finite: true, ..Felt::default() };
         }
         let centre = pair.centre();
-        let margin = self.gap + 2.2 * pair.voxel();
-        if !self.known {
-            pair.walls(&self.pose, margin, &mut self.walls);
-            self.known = true;
+        if self.least.is_none() {
+            self.least = Some(pair.look(&self.pose, self.gap + MARGIN * FREE * pair.voxel()));
         }
         let start = self.pose;
         let mut steps = 0;
         for _ in 0..STEPS {
-            let far = self.step(pair, target, gains, margin, &mut steps);
+            let far = self.step(pair, target, gains, &mut steps);
             // Walls turn on the way of a long step: once more from there. In the open one step says it all.
             if self.held.is_empty() || far < SHORT * pair.voxel() {
                 break;
@@ -135,10 +137,12 @@ impl HeldTool {
     }
 
     /// Moves as near to the target as walls allow; how far, with turns counted at the tool's radius [m].
-    fn step(&mut self, pair: &mut Pair, target: &Pose, gains: &Gains, margin: f64, steps: &mut usize) -> f64 {
+    fn step(&mut self, pair: &mut Pair, target: &Pose, gains: &Gains, steps: &mut usize) -> f64 {
         let (centre, radius, spring) = (pair.centre(), pair.radius(), gains.spring());
         let length = |by: &Six| upper(by).length() + lower(by).length() * radius;
-        let most = 2.0 * pair.voxel();
+        // Near walls short steps do: fewer walls have to be known.
+        let was = self.least.unwrap_or(f64::INFINITY);
+        let most = pair.voxel() * if was < self.gap + FREE * pair.voxel() { NEAR } else { FREE };
         let mut goal = difference(&self.pose, target, centre);
         let far = length(&goal);
         if far > most {
@@ -147,7 +151,6 @@ impl HeldTool {
         let (by, normal) = self.allowed(pair, &goal, &spring);
         let mut by = self.rubbed(&by, normal, &spring, radius);
         // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
-        let was = self.walls.iter().fold(f64::INFINITY, |a, w| a.min(w.gap));
         let free = (0.5 * self.gap).min(was);
         for _ in 0..=HALVES {
             if !(dot(&by, &by) > 0.0 && is_finite(&by)) {
@@ -155,11 +158,17 @@ impl HeldTool {
             }
             *steps += 1;
             let pose = moved(&self.pose, centre, &by);
-            if pair.walls(&pose, margin, &mut self.next) >= free {
+            let mut least = pair.look(&pose, self.gap + MARGIN * NEAR * pair.voxel());
+            if least >= free {
+                if least == f64::INFINITY {
+                    // Nothing is near: the next step may be a long one, if nothing is there either.
+                    least = pair.look(&pose, self.gap + MARGIN * FREE * pair.voxel());
+                }
                 self.pose = pose;
-                core::mem::swap(&mut self.walls, &mut self.next);
+                self.least = Some(least);
                 return length(&by);
             }
+            pair.back();
             by = by.map(|x| 0.5 * x);
         }
         0.0
@@ -170,24 +179,20 @@ impl HeldTool {
         self.held.clear();
         let mut by = *goal;
         for _ in 0..ROUNDS {
-            let mut worst = (-1e-3 * self.gap, usize::MAX);
-            for (i, wall) in self.walls.iter().enumerate() {
-                let after = dot(&wall.opens, &by) + wall.gap - self.gap;
-                // Walls that are nearer than the gap already must not come nearer, and open slowly.
-                let after = after - 0.9 * (wall.gap - self.gap).min(0.0);
-                if after < worst.0 {
-                    worst = (after, i);
+            pair.crossed(&self.pose, &by, self.gap, &mut self.crossed);
+            let room = (HELD - self.held.len()).min(TOGETHER);
+            let before = self.held.len();
+            let held = &mut self.held;
+            pair.worst(&self.pose, &mut self.crossed, room, |wall| {
+                let new = held.iter().all(|h| h.wall.of != wall.of);
+                if new {
+                    held.push(Held { wall, force: 0.0 });
                 }
-            }
-            if worst.1 == usize::MAX || self.held.len() == HELD || self.held.iter().any(|h| h.wall == worst.1)
-            {
+                new
+            });
+            if self.held.len() == before {
                 break;
             }
-            if !self.walls[worst.1].exact {
-                pair.refine(&self.pose, &mut self.walls[worst.1]);
-                continue;
-            }
-            self.held.push(Held { wall: worst.1, force: 0.0 });
             by = self.balanced(goal, spring);
         }
         self.held.retain(|h| h.force > 0.0);
@@ -199,7 +204,7 @@ impl HeldTool {
     fn balanced(&mut self, goal: &Six, spring: &Six) -> Six {
         let mut by = *goal;
         for h in &self.held {
-            let opens = &self.walls[h.wall].opens;
+            let opens = &h.wall.opens;
             for i in 0..6 {
                 by[i] += opens[i] * h.force / spring[i];
             }
@@ -207,7 +212,7 @@ impl HeldTool {
         for _ in 0..SWEEPS {
             let mut change = 0.0f64;
             for h in &mut self.held {
-                let wall = &self.walls[h.wall];
+                let wall = &h.wall;
                 let soft: f64 = (0..6).map(|i| wall.opens[i] * wall.opens[i] / spring[i]).sum();
                 let least =
                     if wall.gap < self.gap { 0.1 * (self.gap - wall.gap) } else { self.gap - wall.gap };

@@ -9,6 +9,7 @@
 
 pub mod clock;
 pub mod device;
+pub mod exercise;
 pub mod gains;
 pub mod governor;
 #[cfg(feature = "haply")]

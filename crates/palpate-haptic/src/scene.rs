@@ -27,20 +27,48 @@ pub(crate) struct Wall {
     pub(crate) opens: Six,
     /// Signed distance [m].
     pub(crate) gap: f64,
-    /// Where, in the world.
-    point: DVec3,
-    /// Whether it is a point of what stands still, in the tool's field.
-    swapped: bool,
-    /// Whether gap and normal are those of the mesh itself, no longer the field's.
-    pub(crate) exact: bool,
+    /// Whose point it is: 0 of the tool, 1 of what stands still; and its place among the contacts.
+    pub(crate) of: (usize, usize),
 }
 
 impl Wall {
-    fn new(point: DVec3, normal: DVec3, gap: f64, centre: DVec3, swapped: bool) -> Self {
+    fn new(point: DVec3, normal: DVec3, gap: f64, centre: DVec3, of: (usize, usize)) -> Self {
         let lever = (point - centre).cross(normal);
-        let opens = [normal.x, normal.y, normal.z, lever.x, lever.y, lever.z];
-        Self { opens, gap, point, swapped, exact: false }
+        Self { opens: [normal.x, normal.y, normal.z, lever.x, lever.y, lever.z], gap, of }
     }
+}
+
+/// Directions that walls are told apart by, times the places.
+const KINDS: usize = 24 * 8;
+/// Cosine of the angle between two faces from which on they lie on each other.
+const FACING: f32 = -0.995;
+
+/// The walls that a motion would cross most, one of each kind: by where they face and on which side of the tool they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Crossed {
+    /// How far each kind is crossed [m], and the contact.
+    worst: [(f32, u8, u32); KINDS],
+}
+
+impl Default for Crossed {
+    fn default() -> Self {
+        Self { worst: [(f32::INFINITY, 0, 0); KINDS] }
+    }
+}
+
+/// Which of 24 directions a normal is nearest to, by the order of its axes and signs.
+fn direction(n: [f32; 3]) -> usize {
+    let [x, y, z] = n.map(f32::abs);
+    let axis = if x >= y && x >= z {
+        0
+    } else if y >= z {
+        1
+    } else {
+        2
+    };
+    let sign = usize::from(n[axis] < 0.0);
+    let others = usize::from(n[(axis + 1) % 3] < 0.0) + 2 * usize::from(n[(axis + 2) % 3] < 0.0);
+    (axis * 2 + sign) * 4 + others
 }
 
 /// A shape that stands still and a shape that is the tool.
@@ -48,7 +76,12 @@ impl Wall {
 pub struct Pair {
     a: Arc<Shape>,
     b: Arc<Shape>,
+    /// For forces.
     query: Query,
+    /// For walls: of the pose that was asked about last, and the one before.
+    walls: [Query; 2],
+    /// Whether walls were asked for last.
+    walled: bool,
     state: ContactState,
     centre: DVec3,
     radius: f64,
@@ -58,7 +91,16 @@ impl Pair {
     /// `a` stands still, its frame is the world's; `b` is the tool.
     pub fn new(a: Arc<Shape>, b: Arc<Shape>) -> Self {
         let (centre, radius) = b.ball();
-        Self { a, b, query: Query::new(), state: ContactState::default(), centre, radius }
+        Self {
+            a,
+            b,
+            query: Query::new(),
+            walls: [Query::new(), Query::new()],
+            walled: false,
+            state: ContactState::default(),
+            centre,
+            radius,
+        }
     }
 
     /// The shape that stands still.
@@ -91,14 +133,18 @@ impl Pair {
         self.a.field().lattice().voxel.max(self.b.field().lattice().voxel)
     }
 
-    /// The contacts of the last step. World frame.
+    /// The contacts of the last step; in the mode without penetration also those that are only near. World frame.
     pub fn contacts(&self) -> &Contacts {
-        self.query.last()
+        self.asked().last()
     }
 
     /// Balls and points that the last query tested.
     pub fn stats(&self) -> palpate::query::Stats {
-        self.query.stats()
+        self.asked().stats()
+    }
+
+    fn asked(&self) -> &Query {
+        if self.walled { &self.walls[0] } else { &self.query }
     }
 
     /// Friction forgets what it held.
@@ -107,6 +153,7 @@ impl Pair {
     }
 
     pub(crate) fn push(&mut self, pose: &Pose, twist: &Twist, force: &ForceParams) -> Push {
+        self.walled = false;
         let contacts = self.query.contacts(&self.a, &self.b, pose, &QueryParams::default());
         if contacts.list.is_empty() {
             self.forget();
@@ -123,41 +170,89 @@ impl Pair {
         }
     }
 
-    /// All walls nearer than `margin`, into `walls`; the least gap, infinite without walls.
-    pub(crate) fn walls(&mut self, pose: &Pose, margin: f64, walls: &mut Vec<Wall>) -> f64 {
-        walls.clear();
+    /// Looks for all walls nearer than `margin`; the least gap, infinite without walls [m]. [`Pair::back`] undoes it.
+    pub(crate) fn look(&mut self, pose: &Pose, margin: f64) -> f64 {
+        self.walls.swap(0, 1);
+        self.walled = true;
         let params = QueryParams { margin, roles: Roles::PointsOfB };
-        let (first, second) = self.query.both(&self.a, &self.b, pose, &params);
-        let centre = pose.point(self.centre);
-        let mut least = f64::INFINITY;
-        for contacts in [first, second] {
-            for c in &contacts.list {
-                let gap = f64::from(c.distance);
-                let normal = c.normal().as_dvec3();
-                walls.push(Wall::new(contacts.position(c), normal, gap, centre, contacts.swapped));
-                least = least.min(gap);
-            }
-        }
-        least
+        let (first, second) = self.walls[0].both(&self.a, &self.b, pose, &params);
+        let least = |c: &Contacts| c.list.iter().fold(f32::INFINITY, |a, c| a.min(c.distance));
+        f64::from(least(first).min(least(second)))
     }
 
-    /// The wall by the mesh itself: fields are round where the mesh has edges. Outside only; about 2 µs.
-    pub(crate) fn refine(&self, pose: &Pose, wall: &mut Wall) {
-        wall.exact = true;
-        let (shape, p) =
-            if wall.swapped { (&self.b, pose.inverse().point(wall.point)) } else { (&self.a, wall.point) };
+    /// The walls are again those of the look before.
+    pub(crate) fn back(&mut self) {
+        self.walls.swap(0, 1);
+    }
+
+    /// Which walls a motion by `by` would bring nearer than `gap` [m], the worst of each kind.
+    pub(crate) fn crossed(&self, pose: &Pose, by: &Six, gap: f64, out: &mut Crossed) {
+        *out = Crossed::default();
+        let centre = pose.point(self.centre);
+        let (move_by, turn_by) = (crate::six::upper(by).as_vec3(), crate::six::lower(by).as_vec3());
+        for (side, contacts) in self.walls[0].last_both().into_iter().enumerate() {
+            let middle = (centre - contacts.origin).as_vec3();
+            let gap = gap as f32;
+            for (at, c) in contacts.list.iter().enumerate() {
+                let arm = glam::Vec3::from_array(c.point) - middle;
+                let opens = c.normal().dot(move_by + turn_by.cross(arm));
+                // Walls that are nearer than the gap already must open slowly.
+                let short = (c.distance - gap).min(0.0);
+                let after = opens + (c.distance - gap) - 0.9 * short;
+                if after < 0.0 {
+                    let place = usize::from(arm.x < 0.0)
+                        + 2 * usize::from(arm.y < 0.0)
+                        + 4 * usize::from(arm.z < 0.0);
+                    let kind = direction(c.normal) * 8 + place;
+                    if after < out.worst[kind].0 {
+                        out.worst[kind] = (after, side as u8, at as u32);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The worst of the walls that would be crossed, at most `n` and none that `known` has, by the mesh itself where faces do not lie on each
+    /// other: fields are round where the mesh has edges. About 2 µs for each of those.
+    pub(crate) fn worst(
+        &self,
+        pose: &Pose,
+        crossed: &mut Crossed,
+        n: usize,
+        mut add: impl FnMut(Wall) -> bool,
+    ) {
+        let mut left = n;
+        while left > 0 {
+            let Some(worst) =
+                crossed.worst.iter_mut().filter(|w| w.0 < 0.0).min_by(|a, b| a.0.total_cmp(&b.0))
+            else {
+                return;
+            };
+            let (_, side, at) = *worst;
+            worst.0 = f32::INFINITY;
+            let of = (usize::from(side), at as usize);
+            let contacts = self.walls[0].last_both()[of.0];
+            let Some(c) = contacts.list.get(of.1) else { continue };
+            let point = contacts.position(c);
+            let faces = c.normal().dot(c.shell_normal()) * if of.0 == 0 { 1.0 } else { -1.0 };
+            let (mut normal, mut gap) = (c.normal().as_dvec3(), f64::from(c.distance));
+            if faces > FACING {
+                (normal, gap) = self.refined(pose, of.0 == 1, point, normal, gap);
+            }
+            left -= usize::from(add(Wall::new(point, normal, gap, pose.point(self.centre), of)));
+        }
+    }
+
+    /// Normal and gap by the mesh itself, outside; as they are where it cannot say.
+    fn refined(&self, pose: &Pose, swapped: bool, point: DVec3, normal: DVec3, gap: f64) -> (DVec3, f64) {
+        let (shape, p) = if swapped { (&self.b, pose.inverse().point(point)) } else { (&self.a, point) };
         let found = shape.exact().closest(p, None);
         // From the surface to the point; too near, it says nothing.
         let away = p - found.point;
-        let outside = wall.gap > 0.0 && found.distance > 1e-3 * self.voxel();
-        if !(outside && away.is_finite()) {
-            return;
+        if !(gap > 0.0 && found.distance > 1e-3 * self.voxel() && away.is_finite()) {
+            return (normal, gap);
         }
         let out = away / found.distance;
-        let normal = if wall.swapped { -pose.vector(out) } else { out };
-        *wall = Wall {
-            exact: true,
-            ..Wall::new(wall.point, normal, found.distance, pose.point(self.centre), wall.swapped)
-        };
+        (if swapped { -pose.vector(out) } else { out }, found.distance)
     }
 }
