@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "ws://{}/ for {seconds} s", service.address())?;
     for _ in 0..seconds {
         std::thread::sleep(Duration::from_secs(1));
-        let last = service.forces().last().map_or(DVec3::ZERO, |f| f.1);
+        let last = service.last_force().unwrap_or_default();
         let state = service.probe().state();
         writeln!(
             out,

@@ -185,6 +185,19 @@ impl MockService {
         shared.received.iter().filter_map(|m| m.force.map(|(f, s)| (m.at, f, s))).collect()
     }
 
+    /// The same from a moment on; quick, also after many.
+    pub fn forces_since(&self, since: Instant) -> Vec<(Instant, DVec3)> {
+        let shared = self.service.lock();
+        let first = shared.received.partition_point(|m| m.at < since);
+        let late = shared.received.get(first..).unwrap_or_default();
+        late.iter().filter_map(|m| m.force.map(|f| (m.at, f.0))).collect()
+    }
+
+    /// The force that was asked for last, if the last message did [N, Haply's frame].
+    pub fn last_force(&self) -> Option<DVec3> {
+        self.service.lock().received.last()?.force.map(|f| f.0)
+    }
+
     /// Every byte so far, in the pieces it came in: handshakes and frames.
     pub fn bytes(&self) -> Vec<(Instant, Vec<u8>)> {
         self.service.lock().bytes.clone()
