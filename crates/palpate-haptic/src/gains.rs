@@ -31,7 +31,8 @@ pub struct Gains {
 impl Gains {
     /// Gains for a device, when the handle's motion is made `scale` times larger in the scene and the tool has this radius [m].
     ///
-    /// The handle feels `scale` times the stiffness that the scene has, so that the scene's is divided by it. Without torque
+    /// The handle feels `scale` times the stiffness that the scene has, so that the scene's is divided by it; torques the other way round. Without
+    /// torque
     /// the tool turns as if the spring sat at its radius.
     pub fn of(limits: &DeviceLimits, scale: f64, radius: f64) -> Result<Self, DeviceError> {
         limits.check()?;
@@ -42,9 +43,9 @@ impl Gains {
         }
         let stiffness = SHARE * limits.stiffness / scale;
         let damping = DAMPED * limits.damping / scale;
-        // What the scene turns by is what the handle turns by: no scale.
+        // What the scene turns by is what the handle turns by, and the handle feels a torque divided by the scale.
         let (angular_stiffness, angular_damping) = if limits.torque > 0.0 && limits.angular_stiffness > 0.0 {
-            (SHARE * limits.angular_stiffness, DAMPED * limits.angular_damping)
+            (SHARE * limits.angular_stiffness * scale, DAMPED * limits.angular_damping * scale)
         } else {
             (stiffness * radius * radius, damping * radius * radius)
         };
@@ -83,7 +84,7 @@ mod tests {
                 let gains = Gains::of(&limits, scale, 0.02).unwrap();
                 assert!(gains.is_valid());
                 assert!(gains.stiffness * scale < limits.stiffness && gains.damping * scale < limits.damping);
-                assert!(limits.torque == 0.0 || gains.angular_stiffness < limits.angular_stiffness);
+                assert!(limits.torque == 0.0 || gains.angular_stiffness / scale < limits.angular_stiffness);
             }
         }
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {

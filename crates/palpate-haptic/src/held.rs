@@ -18,9 +18,13 @@ const GAP: f64 = 0.25;
 const HELD: usize = 32;
 /// Rounds in which walls that would be crossed are added, and how many in each.
 const ROUNDS: usize = 5;
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 6;
 /// Longest step near walls and in the open [voxels], and how much farther walls must be known [1].
 const NEAR: f64 = 0.5;
+/// Least share of the longest step that is tried [1].
+const LEAST_TRUST: f64 = 1.0 / 64.0;
+/// Near points from which on a tick looks once only.
+const MANY: usize = 1500;
 /// Share of the least gap at the start that is kept, where that is less than usual [1].
 const TIGHT: f64 = 0.5;
 const FREE: f64 = 2.0;
@@ -43,6 +47,8 @@ pub struct HeldTool {
     gap: f64,
     /// Coulomb friction [1].
     friction: f64,
+    /// How much of the longest step is tried [1].
+    trust: f64,
     /// Least gap of the last look [m]; none before the first.
     least: Option<f64>,
     held: Vec<Held>,
@@ -73,6 +79,7 @@ impl HeldTool {
             velocity: [0.0; 6],
             gap: if gap > 0.0 && gap.is_finite() { gap } else { 0.0 },
             friction: friction.max(0.0),
+            trust: 1.0,
             least: None,
             held: Vec::with_capacity(HELD),
             crossed: Box::default(),
@@ -121,7 +128,7 @@ impl HeldTool {
         for _ in 0..STEPS {
             let far = self.step(pair, target, gains, &mut steps);
             // Walls turn on the way of a long step: once more from there. In the open one step says it all.
-            if self.held.is_empty() || far < SHORT * pair.voxel() {
+            if self.held.is_empty() || far < SHORT * pair.voxel() || pair.near() > MANY {
                 break;
             }
         }
@@ -151,6 +158,7 @@ impl HeldTool {
         // Near walls short steps do: fewer walls have to be known.
         let was = self.least.unwrap_or(f64::INFINITY);
         let most = pair.voxel() * if was < self.gap + FREE * pair.voxel() { NEAR } else { FREE };
+        let most = most * self.trust;
         let mut goal = difference(&self.pose, target, centre);
         let far = length(&goal);
         if far > most {
@@ -160,7 +168,8 @@ impl HeldTool {
         let mut by = self.rubbed(&by, normal, &spring, radius);
         // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
         let free = (0.5 * self.gap).min(was);
-        for _ in 0..=HALVES {
+        // A step that failed makes the next ticks careful; where there is little to look at it is tried again at once.
+        for _ in 0..=if pair.near() > MANY { 0 } else { HALVES } {
             if !(dot(&by, &by) > 0.0 && is_finite(&by)) {
                 break;
             }
@@ -168,12 +177,14 @@ impl HeldTool {
             let pose = moved(&self.pose, centre, &by);
             let least = self.look(pair, &pose);
             if least >= free {
+                self.trust = (2.0 * self.trust).min(1.0);
                 self.pose = pose;
                 self.least = Some(least);
                 return length(&by);
             }
             // Only something near makes a pose less than free, and then there was one look.
             pair.back();
+            self.trust = (0.5 * self.trust).max(LEAST_TRUST);
             by = by.map(|x| 0.5 * x);
         }
         0.0

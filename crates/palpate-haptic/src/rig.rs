@@ -46,11 +46,11 @@ impl Mapping {
         Twist { linear: self.rotation * twist.linear * self.scale, angular: self.rotation * twist.angular }
     }
 
-    /// A wrench of the scene, about the origin of the tool's target, as the handle feels it about its own: what is far from the
-    /// handle's origin in the scene is as far in the hand.
+    /// A wrench of the scene, about the origin of the tool's target, as the handle feels it about its own. Force is as it is; levers are as
+    /// long as they are in the hand, so that the work of force and torque together is that of the scene over the scale.
     fn back(&self, wrench: &Wrench) -> Wrench {
         let back = self.rotation.conjugate();
-        Wrench { force: back * wrench.force, torque: back * wrench.torque }
+        Wrench { force: back * wrench.force, torque: back * wrench.torque / self.scale }
     }
 }
 
@@ -86,7 +86,7 @@ impl Default for RigParams {
 #[derive(Debug)]
 enum Tool {
     Held(HeldTool),
-    Soft(SoftTool),
+    Soft(Box<SoftTool>),
 }
 
 /// What a tick told. Poses in the world's frame.
@@ -129,7 +129,7 @@ impl Rig {
         let gains = Gains::of(limits, mapping.scale, pair.radius())?;
         let tool = match params.mode {
             Mode::Held => Tool::Held(HeldTool::new(&pair, mapping.start, params.tool.friction)),
-            Mode::Soft => Tool::Soft(SoftTool::new(mapping.start, params.tool)),
+            Mode::Soft => Tool::Soft(Box::new(SoftTool::new(mapping.start, params.tool))),
         };
         Ok(Self {
             pair,
@@ -197,8 +197,9 @@ impl Rig {
             Tool::Held(t) => t.tick(&mut self.pair, &target, &motion, &self.gains, dt),
             Tool::Soft(t) => t.tick(&mut self.pair, &target, &motion, &self.gains, dt),
         };
-        let held = self.held(&felt.pose, &target);
-        let wanted = self.governor.pass(&self.mapping.back(&felt.wrench), dt);
+        let spring = self.mapping.back(&felt.wrench);
+        let wanted = self.governor.pass(&spring, dt);
+        let held = self.held(&felt.pose, &target, &spring, &wanted);
         let wrench = self.passivity.pass(handle, &wanted, held, dt);
         self.sent = wrench;
         Told { target, felt, wrench, energy: self.passivity.energy(), share: self.passivity.share() }
@@ -247,11 +248,16 @@ impl Rig {
         }
     }
 
-    /// Energy of the spring, as the handle feels it [J].
-    fn held(&self, pose: &Pose, target: &Pose) -> f64 {
+    /// Energy of the spring, as far as the handle feels it: of one that is limited only what its force could give back [J].
+    fn held(&self, pose: &Pose, target: &Pose, spring: &Wrench, felt: &Wrench) -> f64 {
         let away = difference(target, pose, self.pair.centre());
-        let energy: f64 = away.iter().zip(self.gains.spring()).map(|(x, k)| 0.5 * k * x * x).sum();
-        // Forces are as in the scene, motion is not.
-        energy / self.mapping.scale
+        let share = |all: DVec3, of: DVec3| {
+            if all == DVec3::ZERO { 0.0 } else { (of.length() / all.length()).min(1.0).powi(2) }
+        };
+        let shares = [share(spring.force, felt.force), share(spring.torque, felt.torque)];
+        let energy = |i: usize, k: f64| 0.5 * k * away[i] * away[i] * shares[i / 3];
+        let sum: f64 = self.gains.spring().into_iter().enumerate().map(|(i, k)| energy(i, k)).sum();
+        // Forces are as in the scene, motion is not; torques the other way round.
+        sum / self.mapping.scale
     }
 }

@@ -3,7 +3,7 @@
 use crate::six::{Matrix, Six, about, derivative_about};
 use glam::DVec3;
 use palpate::contact::{Contact, Contacts};
-use palpate::force::{ContactState, ForceParams, Twist, derivative, penalty};
+use palpate::force::{ContactState, ForceParams, FrictionParams, Twist, derivative, penalty};
 use palpate::math::Pose;
 use palpate::query::{Query, QueryParams, Roles};
 use palpate::shape::Shape;
@@ -160,11 +160,22 @@ impl Pair {
             return Push::default();
         }
         let found = penalty(contacts, force, pose, Some(twist), Some(&mut self.state));
-        let slope = derivative(contacts, force, pose, Some(twist), Some(&self.state));
+        // Across the surfaces as it is; along them as if all contacts stuck that stick in part: exact for those is seven times the work.
+        let smooth = ForceParams { friction: FrictionParams::default(), ..*force };
+        let slope = derivative(contacts, &smooth, pose, None, None);
         let r = pose.vector(self.centre);
+        let mut by = derivative_about(&slope, &found.wrench, r);
+        if found.used > 0 && found.sticking > 0 {
+            stick(
+                contacts,
+                pose.point(self.centre),
+                force.stiffness * found.sticking as f64 / found.used as f64,
+                &mut by,
+            );
+        }
         Push {
             wrench: about(&found.wrench, r),
-            derivative: derivative_about(&slope, &found.wrench, r),
+            derivative: by,
             contacts: found.used,
             depth: contacts.deepest().map_or(0.0, |c| f64::from(c.depth())),
         }
@@ -178,6 +189,11 @@ impl Pair {
         let (first, second) = self.walls[0].both(&self.a, &self.b, pose, &params);
         let least = |c: &Contacts| c.list.iter().fold(f32::INFINITY, |a, c| a.min(c.distance));
         f64::from(least(first).min(least(second)))
+    }
+
+    /// How many points the last look found near.
+    pub(crate) fn near(&self) -> usize {
+        self.walls[0].last_both().iter().map(|c| c.list.len()).sum()
     }
 
     /// The walls are again those of the look before.
@@ -262,7 +278,9 @@ impl Pair {
     /// Normal and gap by the mesh itself, outside; as they are where it cannot say.
     fn refined(&self, pose: &Pose, swapped: bool, point: DVec3, normal: DVec3, gap: f64) -> (DVec3, f64) {
         let (shape, p) = if swapped { (&self.b, pose.inverse().point(point)) } else { (&self.a, point) };
-        let found = shape.exact().closest(p, None);
+        let Some(found) = shape.exact().closest_within(p, gap + shape.field().lattice().voxel) else {
+            return (normal, gap);
+        };
         // From the surface to the point; too near, it says nothing.
         let away = p - found.point;
         if !(gap > 0.0 && found.distance > 1e-3 * self.voxel() && away.is_finite()) {
@@ -270,5 +288,39 @@ impl Pair {
         }
         let out = away / found.distance;
         (if swapped { -pose.vector(out) } else { out }, found.distance)
+    }
+}
+
+/// Takes from a derivative what contacts that stick hold along the surface: `stiffness` times what of their motion is not along their normals,
+/// averaged over their areas; motions and forces about `centre`.
+fn stick(contacts: &Contacts, centre: DVec3, stiffness: f64, out: &mut Matrix) {
+    let middle = (centre - contacts.origin).as_vec3();
+    let (mut area, mut sums) = (0.0f32, [[0.0f32; 6]; 6]);
+    for c in contacts.list.iter().filter(|c| c.distance < 0.0) {
+        let (arm, n) = (glam::Vec3::from_array(c.point) - middle, c.normal());
+        area += c.area;
+        // Motion of the point along each axis: 1, and what turning adds; without its part along the normal.
+        for axis in 0..3 {
+            let mut e = glam::Vec3::ZERO;
+            e[axis] = 1.0;
+            let across = e - n * n[axis];
+            let lever = arm.cross(across);
+            let row = [across.x, across.y, across.z, lever.x, lever.y, lever.z];
+            let own = [e.x, e.y, e.z];
+            let turn = arm.cross(e);
+            let left = [own[0], own[1], own[2], turn.x, turn.y, turn.z];
+            for (sum, l) in sums.iter_mut().zip(left) {
+                for (s, r) in sum.iter_mut().zip(row) {
+                    *s += c.area * l * r;
+                }
+            }
+        }
+    }
+    if area > 0.0 {
+        for (row, sum) in out.iter_mut().zip(sums) {
+            for (d, s) in row.iter_mut().zip(sum) {
+                *d -= stiffness * f64::from(s / area);
+            }
+        }
     }
 }
