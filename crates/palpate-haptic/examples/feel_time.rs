@@ -1,6 +1,6 @@
 //! Times the ticks of a simulated hand, without waiting for the clock.
 //!
-//! `cargo run --release -p palpate-haptic --example feel_time nut|peg|FILE_A:FILE_B [--soft] [--seconds N] [--voxels N]`
+//! `cargo run --release -p palpate-haptic --example feel_time nut|peg|FILE_A:FILE_B [--soft] [--seconds N] [--voxels N] [--spacing VOXELS]`
 #![expect(clippy::print_stdout, reason = "a program")]
 
 use glam::DVec3;
@@ -14,10 +14,11 @@ use palpate_haptic::sim::{SimDevice, SimParams};
 use palpate_haptic::{Device, DeviceLimits, Mode, Pair, Rig, RigParams, ToolParams};
 use std::sync::Arc;
 
-fn shape(raw: RawMesh, voxels: f64) -> Result<Arc<Shape>, Box<dyn std::error::Error>> {
+fn shape(raw: RawMesh, voxels: f64, apart: f64) -> Result<Arc<Shape>, Box<dyn std::error::Error>> {
     let mesh = Mesh::new(raw, &RepairParams::default())?;
     let voxel = mesh.aabb().extent().max_element() / voxels;
-    Ok(Arc::new(Shape::build(mesh, voxel, &ShapeParams::default())?))
+    let params = ShapeParams { spacing: Some(apart * voxel), ..ShapeParams::default() };
+    Ok(Arc::new(Shape::build(mesh, voxel, &params)?))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,7 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (RawMesh::load(a, 1.0)?, RawMesh::load(b, 1.0)?, None)
         }
     };
-    let pair = Pair::new(shape(a, voxels)?, shape(b, voxels)?);
+    let apart = after("--spacing").unwrap_or(4.0);
+    let pair = Pair::new(shape(a, voxels, apart)?, shape(b, voxels, apart)?);
     println!("{} and {} points", pair.fixed().tree().len(), pair.tool().tree().len());
     let up = if what.contains(':') { DVec3::Y } else { DVec3::Z };
     let start = start.unwrap_or_else(|| above(&pair, up));

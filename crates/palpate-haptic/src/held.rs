@@ -168,12 +168,14 @@ impl HeldTool {
         let mut by = self.rubbed(&by, normal, &spring, radius);
         // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
         let free = (0.5 * self.gap).min(was);
+        let mut tried = false;
         // A step that failed makes the next ticks careful; where there is little to look at it is tried again at once.
         for _ in 0..=if pair.near() > MANY { 0 } else { HALVES } {
             if !(dot(&by, &by) > 0.0 && is_finite(&by)) {
                 break;
             }
             *steps += 1;
+            tried = true;
             let pose = moved(&self.pose, centre, &by);
             let least = self.look(pair, &pose);
             if least >= free {
@@ -182,10 +184,12 @@ impl HeldTool {
                 self.least = Some(least);
                 return length(&by);
             }
-            // Only something near makes a pose less than free, and then there was one look.
-            pair.back();
             self.trust = (0.5 * self.trust).max(LEAST_TRUST);
             by = by.map(|x| 0.5 * x);
+        }
+        // Walls are those of the pose that it stays in.
+        if tried {
+            self.look(pair, &self.pose.clone());
         }
         0.0
     }

@@ -5,7 +5,7 @@ use glam::DVec3;
 use palpate::contact::{Contact, Contacts};
 use palpate::force::{ContactState, ForceParams, FrictionParams, Twist, derivative, penalty};
 use palpate::math::Pose;
-use palpate::query::{Query, QueryParams, Roles};
+use palpate::query::{Query, QueryParams};
 use palpate::shape::Shape;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Wall {
 /// Directions that walls are told apart by, times the places.
 const KINDS: usize = 24 * 8;
 /// Cosine of the angle between two faces from which on they lie on each other.
-const FACING: f32 = -0.995;
+const FACING: f32 = -0.98;
 
 /// The walls that a motion would cross most, one of each kind: by where they face and on which side of the tool they are.
 #[derive(Clone, Debug)]
@@ -78,8 +78,8 @@ pub struct Pair {
     b: Arc<Shape>,
     /// For forces.
     query: Query,
-    /// For walls: of the pose that was asked about last, and the one before.
-    walls: [Query; 2],
+    /// For walls.
+    walls: Query,
     /// Whether walls were asked for last.
     walled: bool,
     state: ContactState,
@@ -95,7 +95,7 @@ impl Pair {
             a,
             b,
             query: Query::new(),
-            walls: [Query::new(), Query::new()],
+            walls: Query::new(),
             walled: false,
             state: ContactState::default(),
             centre,
@@ -144,7 +144,7 @@ impl Pair {
     }
 
     fn asked(&self) -> &Query {
-        if self.walled { &self.walls[0] } else { &self.query }
+        if self.walled { &self.walls } else { &self.query }
     }
 
     /// Friction forgets what it held.
@@ -181,24 +181,18 @@ impl Pair {
         }
     }
 
-    /// Looks for all walls nearer than `margin`; the least gap, infinite without walls [m]. [`Pair::back`] undoes it.
+    /// Looks for all walls nearer than `margin`; the least gap, infinite without walls [m].
     pub(crate) fn look(&mut self, pose: &Pose, margin: f64) -> f64 {
-        self.walls.swap(0, 1);
         self.walled = true;
-        let params = QueryParams { margin, roles: Roles::PointsOfB };
-        let (first, second) = self.walls[0].both(&self.a, &self.b, pose, &params);
+        let spread = self.voxel();
+        let (first, second) = self.walls.both_again(&self.a, &self.b, pose, margin, spread);
         let least = |c: &Contacts| c.list.iter().fold(f32::INFINITY, |a, c| a.min(c.distance));
         f64::from(least(first).min(least(second)))
     }
 
     /// How many points the last look found near.
     pub(crate) fn near(&self) -> usize {
-        self.walls[0].last_both().iter().map(|c| c.list.len()).sum()
-    }
-
-    /// The walls are again those of the look before.
-    pub(crate) fn back(&mut self) {
-        self.walls.swap(0, 1);
+        self.walls.last_both().iter().map(|c| c.list.len()).sum()
     }
 
     /// Which walls a motion by `by` would bring nearer than `gap` [m], the worst of each kind.
@@ -208,7 +202,7 @@ impl Pair {
         let (move_by, turn_by) = (crate::six::upper(by).as_vec3(), crate::six::lower(by).as_vec3());
         // Nothing comes nearer than by this.
         let reach = (move_by.length() + turn_by.length() * self.radius as f32) * 1.001;
-        for (side, contacts) in self.walls[0].last_both().into_iter().enumerate() {
+        for (side, contacts) in self.walls.last_both().into_iter().enumerate() {
             let middle = (centre - contacts.origin).as_vec3();
             let gap = gap as f32;
             for (at, c) in contacts.list.iter().enumerate() {
@@ -251,7 +245,7 @@ impl Pair {
             };
             let (_, side, at) = *worst;
             worst.0 = f32::INFINITY;
-            let Some(c) = self.walls[0].last_both()[usize::from(side)].list.get(at as usize) else {
+            let Some(c) = self.walls.last_both()[usize::from(side)].list.get(at as usize) else {
                 continue;
             };
             left -= usize::from(add(self.wall(pose, usize::from(side), c)));
@@ -260,13 +254,13 @@ impl Pair {
 
     /// The wall of a point that was one before, if it is still near.
     pub(crate) fn again(&self, pose: &Pose, of: (usize, u32)) -> Option<Wall> {
-        let list = &self.walls[0].last_both().get(of.0)?.list;
+        let list = &self.walls.last_both().get(of.0)?.list;
         let at = list.binary_search_by_key(&of.1, |c| c.id).ok()?;
         Some(self.wall(pose, of.0, &list[at]))
     }
 
     fn wall(&self, pose: &Pose, side: usize, c: &Contact) -> Wall {
-        let point = self.walls[0].last_both()[side].position(c);
+        let point = self.walls.last_both()[side].position(c);
         let faces = c.normal().dot(c.shell_normal()) * if side == 0 { 1.0 } else { -1.0 };
         let (mut normal, mut gap) = (c.normal().as_dvec3(), f64::from(c.distance));
         if faces > FACING {
