@@ -248,11 +248,13 @@ impl Rig {
         }
     }
 
-    /// Energy of the spring, as far as the handle feels it: of one that is limited only what its force could give back [J].
+    /// Energy of the spring, as far as the handle feels it: what a spring that is cut at some force holds [J].
     fn held(&self, pose: &Pose, target: &Pose, spring: &Wrench, felt: &Wrench) -> f64 {
         let away = difference(target, pose, self.pair.centre());
+        // Up to where it is cut, and its force times the rest of the way.
         let share = |all: DVec3, of: DVec3| {
-            if all == DVec3::ZERO { 0.0 } else { (of.length() / all.length()).min(1.0).powi(2) }
+            let g = if all == DVec3::ZERO { 0.0 } else { (of.length() / all.length()).min(1.0) };
+            g * (2.0 - g)
         };
         let shares = [share(spring.force, felt.force), share(spring.torque, felt.torque)];
         let energy = |i: usize, k: f64| 0.5 * k * away[i] * away[i] * shares[i / 3];
