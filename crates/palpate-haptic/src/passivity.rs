@@ -18,10 +18,14 @@ const ROOM: f64 = 1.1;
 const BACK: f64 = 20.0;
 /// How much softer the spring becomes in each tick in which the account is overdrawn [1], and how fast it is itself again in free space
 /// [1/s].
-const SOFTER: f64 = 0.02;
+const SOFTER: f64 = 0.005;
 const HARDER: f64 = 2.0;
+/// The same in touch, while the account holds what the spring does [1/s].
+const RECOVERS: f64 = 0.1;
 /// Share of the spring's energy below which the account counts as overdrawn [1].
 const EMPTY: f64 = 0.3;
+/// Share from which on it counts as full [1].
+const FULL: f64 = 0.9;
 /// How soft it may become [1].
 const SOFTEST: f64 = 0.02;
 /// How much of the fastest speed is remembered after a second [1].
@@ -122,6 +126,8 @@ impl Passivity {
         // An account that is emptier than the spring was given more than it holds.
         if gives && self.energy < EMPTY * held {
             self.spring = (self.spring * (1.0 - SOFTER)).max(SOFTEST);
+        } else if self.energy > FULL * held {
+            self.spring = (self.spring + RECOVERS * dt).min(1.0);
         }
         self.share = if wanted < self.share { wanted } else { (self.share + BACK * dt).min(wanted) };
         wrench * self.share
