@@ -6,8 +6,10 @@ use crate::pair::PairArgs;
 use crate::progress::Reporter;
 use crate::{Global, files, parse};
 use anyhow::{Context, Result, bail};
-use palpate::Pose;
 use palpate::progress::Progress;
+use palpate::shell::{Shell, ShellParams};
+use palpate::tree::{Tree, TreeParams};
+use palpate::{Pose, Shape};
 use palpate_haptic::exercise::{Exercise, Kind, above};
 use palpate_haptic::haply::{Haply, HaplyParams};
 use palpate_haptic::replay::{End, Motion, Replay};
@@ -27,7 +29,7 @@ const EXAMPLES: &str = "Examples:
 
 A stays; B is the tool, which a spring ties to the handle. --pose says where the tool is, seen from A, when the handle is at its
 origin; it must touch nothing there. A path has a row t,x,y,z,qx,qy,qz,qw for each moment: where the handle is, in metres and
-seconds. The log has a row for each tick: handle, tool, force, torque, contacts, depth, microseconds.";
+seconds. Points on surfaces are four voxels apart unless --spacing says otherwise: more take longer. The log has a row for each tick: handle, tool, force, torque, contacts, depth, microseconds.";
 
 /// What moves the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -113,6 +115,8 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+/// Voxels between points, unless --spacing says otherwise.
+const APART: f64 = 4.0;
 /// Rows of a log that are kept at most: a quarter of an hour at 4 kHz.
 const MOST_ROWS: f64 = 4e6;
 
@@ -135,7 +139,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let shapes = args.pair.load(&reporter)?;
     let up = shapes.a.up;
     let title = format!("{} on {}", shapes.b.title, shapes.a.title);
-    let pair = Pair::new(Arc::new(shapes.a.shape), Arc::new(shapes.b.shape));
+    let [a, b] = [shapes.a.shape, shapes.b.shape]
+        .map(|s| if args.pair.build.spacing.is_some() { Ok(s) } else { wider(s, &reporter) });
+    let pair = Pair::new(Arc::new(a?), Arc::new(b?));
     let start = match &args.pose {
         Some(text) => parse::pose(text).with_context(|| format!("--pose \"{text}\""))?.0,
         None => above(&pair, up),
@@ -191,6 +197,16 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         log,
     };
     Ok(Outcome::new(felt.text(), felt.json()))
+}
+
+/// The shape with points as far apart as a loop has time for: a quarter as many feel the same.
+fn wider(shape: Shape, reporter: &Reporter) -> Result<Shape> {
+    let spacing = APART * shape.field().lattice().voxel;
+    if shape.tree().shell_report().spacing >= spacing {
+        return Ok(shape);
+    }
+    let shell = Shell::build_with(shape.mesh(), shape.field(), spacing, &ShellParams::default(), reporter)?;
+    Ok(shape.with_tree(Tree::build(&shell, &TreeParams::default())))
 }
 
 /// The device, how its handle's motion becomes the tool's, and its delay in ticks.
