@@ -75,16 +75,16 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Kinds::Sim, hide_possible_values = true)]
     device: Kinds,
     /// How long [s]
-    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    #[arg(long, value_name = "S", allow_hyphen_values = true, default_value_t = 10.0)]
     seconds: f64,
     /// Ticks in a second [Hz], 10 to 10000
-    #[arg(long, value_name = "HZ", default_value_t = 1000.0)]
+    #[arg(long, value_name = "HZ", allow_hyphen_values = true, default_value_t = 1000.0)]
     rate: f64,
     /// How the tool meets A: held (it never enters) or soft (it gives)
     #[arg(long, value_enum, default_value_t = Modes::Held, hide_possible_values = true)]
     mode: Modes,
     /// Coulomb friction [1]
-    #[arg(long, value_name = "MU", default_value_t = 0.2)]
+    #[arg(long, value_name = "MU", allow_hyphen_values = true, default_value_t = 0.2)]
     friction: f64,
     /// Where the tool is at first, seen from A: "x y z qx qy qz qw" or "x y z" [default: above A]
     #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
@@ -99,7 +99,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Models::Sigma7, hide_possible_values = true)]
     model: Models,
     /// Delay of a simulated device, there and back [ms]
-    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    #[arg(long, value_name = "MS", allow_hyphen_values = true, default_value_t = 0.0)]
     delay: f64,
     /// Let energy grow, to see what that is like
     #[arg(long)]
