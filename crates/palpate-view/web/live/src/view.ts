@@ -1,0 +1,323 @@
+// What is drawn: bodies, the hand, contacts, arrows. Metres of the world are scaled so that the scene is about one unit large.
+
+import {
+  BufferAttribute, BufferGeometry, Color, ConeGeometry, CylinderGeometry, DirectionalLight, Group, HemisphereLight,
+  InstancedMesh, LineBasicMaterial, LineSegments, Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D,
+  PerspectiveCamera, Points, PointsMaterial, Scene, SphereGeometry, TorusGeometry, Vector3, WebGLRenderer, DoubleSide,
+} from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
+import type { Link, SceneInfo, Snapshot } from "./link";
+
+const MOST_MARKS = 400;
+/** Sharper edges than this are drawn sharp [rad]. */
+const CREASE = 0.6;
+/** Meshes with more triangles are drawn smooth: sharp ones take three vertices each. */
+const MOST_CREASED = 250000;
+/** Force whose arrow is as long as half the scene [N]. */
+const LONG_FORCE = 10;
+
+export const COLOURS = ["#7d97b8", "#e08a3c", "#6ba86b", "#b77fb5", "#c9b458", "#5fa9b0", "#c96a6a", "#8a8f98"];
+const HAND = "#2f7bff";
+
+/** A body as it is drawn. */
+export interface Drawn {
+  group: Group;
+  surface: Mesh | Points | null;
+  extra: Group;
+  colour: Color;
+  ghost: Mesh | null;
+}
+
+export function pose(object: Object3D, p: number[], scale: number): void {
+  object.position.set(p[0] * scale, p[1] * scale, p[2] * scale);
+  object.quaternion.set(p[3], p[4], p[5], p[6]);
+}
+
+export class View {
+  renderer: WebGLRenderer;
+  scene = new Scene();
+  camera = new PerspectiveCamera(38, 1, 0.01, 50);
+  controls: OrbitControls;
+  /** Units of the view for a metre. */
+  scale = 1;
+  info: SceneInfo | null = null;
+  bodies: Drawn[] = [];
+  dirty = true;
+  frames = 0;
+  private world = new Group();
+  private marks: InstancedMesh;
+  private normals: LineSegments;
+  private nodes: InstancedMesh;
+  private force = arrow("#d6312b");
+  private torque = ring("#8e44c9");
+  private spring: LineSegments;
+  private light = new DirectionalLight(0xffffff, 2.1);
+  private toolSize = 0.3;
+
+  constructor(public canvas: HTMLCanvasElement) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+    this.renderer.setClearColor(0x000000, 0);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.addEventListener("change", () => (this.dirty = true));
+    this.scene.add(new HemisphereLight(0xffffff, 0x7a8494, 1.5), this.camera, this.world);
+    this.light.position.set(-0.6, 0.9, 0.8);
+    this.camera.add(this.light);
+    this.marks = new InstancedMesh(new SphereGeometry(1, 12, 8), new MeshBasicMaterial({ color: "#ff2d1a", depthTest: false, transparent: true, opacity: 0.9 }), MOST_MARKS);
+    this.marks.renderOrder = 20;
+    this.normals = lines("#b3160a", 2 * MOST_MARKS, 19);
+    this.spring = lines(HAND, 2, 18);
+    this.nodes = new InstancedMesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ transparent: true, opacity: 0.22, depthWrite: false }), 4000);
+    this.nodes.renderOrder = 6;
+    for (const o of [this.marks, this.normals, this.spring, this.nodes]) {
+      o.frustumCulled = false;
+      o.visible = false;
+      this.world.add(o);
+    }
+    this.world.add(this.force, this.torque);
+    this.force.visible = this.torque.visible = false;
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    this.resize();
+  }
+
+  resize(): void {
+    const [w, h] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    if (!w || !h) return;
+    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio || 1));
+    this.renderer.setSize(w, h, false);
+    this.camera.aspect = w / h;
+    this.camera.updateProjectionMatrix();
+    this.dirty = true;
+  }
+
+  /** A new scene: its bodies are fetched. */
+  async enter(info: SceneInfo, link: Link): Promise<void> {
+    this.info = info;
+    for (const b of this.bodies) {
+      this.world.remove(b.group);
+      if (b.ghost) this.world.remove(b.ghost);
+      dispose(b.group);
+    }
+    this.bodies = [];
+    const size = Math.hypot(...info.max.map((v, i) => v - info.min[i])) || 1;
+    this.scale = 2 / size;
+    this.marks.count = this.nodes.count = 0;
+    this.force.visible = this.torque.visible = this.spring.visible = false;
+    const all = await Promise.all(info.bodies.map((_, i) => link.body(info.generation, i, "mesh")));
+    // Another scene may have come meanwhile.
+    if (this.info !== info) return;
+    info.bodies.forEach((body, i) => {
+      const colour = new Color(COLOURS[i % COLOURS.length]);
+      const drawn: Drawn = { group: new Group(), surface: null, extra: new Group(), colour, ghost: null };
+      const got = all[i];
+      if (got && got.head.type === "mesh") {
+        let geometry = new BufferGeometry();
+        const positions = new Float32Array(got.buffer, got.at, 3 * got.head.vertices).map((v) => v * this.scale);
+        geometry.setAttribute("position", new BufferAttribute(positions, 3));
+        geometry.setIndex(new BufferAttribute(new Uint32Array(got.buffer, got.at + 12 * got.head.vertices, 3 * got.head.triangles), 1));
+        if (body.kind !== "soft" && got.head.triangles < MOST_CREASED) geometry = toCreasedNormals(geometry, CREASE);
+        else geometry.computeVertexNormals();
+        const material = new MeshStandardMaterial({ color: colour, roughness: 0.55, metalness: 0.08, side: DoubleSide });
+        drawn.surface = new Mesh(geometry, material);
+        if (i === info.tool) {
+          drawn.ghost = new Mesh(geometry, new MeshBasicMaterial({ color: HAND, transparent: true, opacity: 0.28, depthTest: false, depthWrite: false }));
+          drawn.ghost.renderOrder = 10;
+          drawn.ghost.visible = false;
+          this.world.add(drawn.ghost);
+        }
+      } else if (got && got.head.type === "cloud") {
+        const geometry = new BufferGeometry();
+        const positions = new Float32Array(got.buffer, got.at, 3 * got.head.points).map((v) => v * this.scale);
+        geometry.setAttribute("position", new BufferAttribute(positions, 3));
+        drawn.surface = new Points(geometry, new PointsMaterial({ color: colour, size: 0.9 * got.head.spacing * this.scale, sizeAttenuation: true }));
+      }
+      if (drawn.surface) drawn.group.add(drawn.surface);
+      drawn.group.add(drawn.extra);
+      pose(drawn.group, body.pose, this.scale);
+      this.world.add(drawn.group);
+      this.bodies.push(drawn);
+    });
+    const tool = info.tool === null ? null : info.bodies[info.tool];
+    this.toolSize = tool ? (Math.hypot(...tool.max.map((v, i) => v - tool.min[i])) / 2) * this.scale : 0.3;
+    this.frame();
+  }
+
+  /** Looks at everything. */
+  frame(): void {
+    if (!this.info) return;
+    const { min, max, up } = this.info;
+    const centre = new Vector3(...min.map((v, i) => ((v + max[i]) / 2) * this.scale));
+    this.camera.up.set(up[0], up[1], up[2]);
+    // From the front, a little from the right and above.
+    const side = new Vector3(up[1] || up[2] ? 1 : 0, up[0], 0);
+    const front = new Vector3().crossVectors(side, this.camera.up).normalize();
+    const from = front.multiplyScalar(0.85).addScaledVector(side, 0.5).addScaledVector(this.camera.up, 0.42).normalize();
+    const narrow = Math.min(1, this.camera.aspect);
+    this.camera.position.copy(centre).addScaledVector(from, 3.1 / narrow);
+    this.controls.target.copy(centre);
+    // Three keeps what is up from when the controls were made.
+    this.controls.dispose();
+    const controls = new OrbitControls(this.camera, this.canvas);
+    controls.target.copy(centre);
+    controls.enableDamping = false;
+    controls.minDistance = 0.1;
+    controls.maxDistance = 20;
+    controls.addEventListener("change", () => (this.dirty = true));
+    this.controls = controls;
+    controls.update();
+    this.dirty = true;
+  }
+
+  /** Everything as a snapshot says. */
+  show(shot: Snapshot, wants: { contacts: boolean; force: boolean; hand: boolean; nodes: boolean }): void {
+    const { now } = shot;
+    if (!this.info || now.generation !== this.info.generation || !this.bodies.length) return;
+    now.bodies.forEach((p, i) => this.bodies[i] && pose(this.bodies[i].group, p, this.scale));
+    for (const d of shot.deformed) this.deform(d.body, d.positions);
+    const m = new Matrix4();
+    const size = 0.014;
+    this.marks.visible = this.normals.visible = wants.contacts && now.marks > 0;
+    if (this.marks.visible) {
+      const ends = this.normals.geometry.getAttribute("position") as BufferAttribute;
+      for (let i = 0; i < now.marks && i < MOST_MARKS; i++) {
+        const [x, y, z, nx, ny, nz] = shot.marks.subarray(7 * i, 7 * i + 6);
+        const [px, py, pz] = [x * this.scale, y * this.scale, z * this.scale];
+        this.marks.setMatrixAt(i, m.makeScale(size, size, size).setPosition(px, py, pz));
+        ends.setXYZ(2 * i, px, py, pz);
+        ends.setXYZ(2 * i + 1, px + 0.11 * nx, py + 0.11 * ny, pz + 0.11 * nz);
+      }
+      this.marks.count = Math.min(now.marks, MOST_MARKS);
+      this.marks.instanceMatrix.needsUpdate = ends.needsUpdate = true;
+      this.normals.geometry.setDrawRange(0, 2 * this.marks.count);
+    }
+    this.nodes.visible = wants.nodes && now.nodes > 0;
+    if (this.nodes.visible) {
+      const [hit, miss] = [new Color("#e2341d"), new Color("#3c7bd9")];
+      for (let i = 0; i < now.nodes; i++) {
+        const [x, y, z, r, colliding] = shot.nodes.subarray(5 * i, 5 * i + 5);
+        const s = Math.max(r * this.scale, 1e-4);
+        this.nodes.setMatrixAt(i, m.makeScale(s, s, s).setPosition(x * this.scale, y * this.scale, z * this.scale));
+        this.nodes.setColorAt(i, colliding ? hit : miss);
+      }
+      this.nodes.count = now.nodes;
+      this.nodes.instanceMatrix.needsUpdate = true;
+      if (this.nodes.instanceColor) this.nodes.instanceColor.needsUpdate = true;
+    }
+    const centre = new Vector3(...now.centre).multiplyScalar(this.scale);
+    this.arrows(now.force, now.torque, centre, wants.force);
+    const tool = this.info.tool === null ? null : this.bodies[this.info.tool];
+    if (tool?.ghost && this.info.tool !== null) {
+      const info = this.info.bodies[this.info.tool];
+      pose(tool.ghost, now.target, this.scale);
+      const local = new Vector3(...info.min.map((v, i) => ((v + info.max[i]) / 2) * this.scale));
+      const held = local.clone().applyQuaternion(tool.ghost.quaternion).add(tool.ghost.position);
+      const turned = tool.group.quaternion.angleTo(tool.ghost.quaternion);
+      const apart = held.distanceTo(centre) > 0.004 || turned > 0.01;
+      tool.ghost.visible = this.spring.visible = wants.hand && apart;
+      const ends = this.spring.geometry.getAttribute("position") as BufferAttribute;
+      ends.setXYZ(0, centre.x, centre.y, centre.z);
+      ends.setXYZ(1, held.x, held.y, held.z);
+      ends.needsUpdate = true;
+    }
+    this.dirty = true;
+  }
+
+  private arrows(force: number[], torque: number[], centre: Vector3, wanted: boolean): void {
+    const f = new Vector3(...force);
+    const long = Math.min(1.1, Math.sqrt(f.length() / LONG_FORCE));
+    this.force.visible = wanted && long > 0.02;
+    if (this.force.visible) {
+      this.force.position.copy(centre);
+      this.force.quaternion.setFromUnitVectors(new Vector3(0, 1, 0), f.normalize());
+      (this.force.children[0] as Mesh).scale.set(1, long, 1);
+      this.force.children[1].position.y = long;
+    }
+    const t = new Vector3(...torque);
+    const turn = t.length() * this.scale;
+    this.torque.visible = wanted && turn > 0.04;
+    if (this.torque.visible) {
+      this.torque.position.copy(centre);
+      this.torque.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), t.normalize());
+      this.torque.scale.setScalar(this.toolSize * (0.45 + 0.9 * Math.min(1, Math.sqrt(turn / 3))));
+    }
+  }
+
+  private deform(body: number, positions: Float32Array): void {
+    const surface = this.bodies[body]?.surface;
+    if (!(surface instanceof Mesh)) return;
+    const attribute = surface.geometry.getAttribute("position") as BufferAttribute;
+    if (attribute.array.length !== positions.length) return;
+    const to = attribute.array as Float32Array;
+    for (let i = 0; i < to.length; i++) to[i] = positions[i] * this.scale;
+    attribute.needsUpdate = true;
+    surface.geometry.computeVertexNormals();
+    surface.geometry.boundingSphere = null;
+  }
+
+  draw(): void {
+    if (!this.dirty) return;
+    this.dirty = false;
+    this.frames += 1;
+    this.renderer.render(this.scene, this.camera);
+  }
+
+  /** A picture of what is seen, on the page's own ground. */
+  picture(caption: string): HTMLCanvasElement {
+    this.renderer.render(this.scene, this.camera);
+    const out = document.createElement("canvas");
+    [out.width, out.height] = [this.canvas.width, this.canvas.height];
+    const g = out.getContext("2d")!;
+    const style = getComputedStyle(document.documentElement);
+    const ground = g.createLinearGradient(0, 0, 0, out.height);
+    ground.addColorStop(0, style.getPropertyValue("--stage-top"));
+    ground.addColorStop(1, style.getPropertyValue("--stage-low"));
+    g.fillStyle = ground;
+    g.fillRect(0, 0, out.width, out.height);
+    g.drawImage(this.canvas, 0, 0);
+    const ratio = out.width / (this.canvas.clientWidth || out.width);
+    g.fillStyle = style.getPropertyValue("--ink");
+    g.font = `${15 * ratio}px system-ui, sans-serif`;
+    caption.split("\n").forEach((line, i) => g.fillText(line, 16 * ratio, (28 + 20 * i) * ratio));
+    return out;
+  }
+}
+
+/** An arrow along y, one unit long, seen through everything. */
+function arrow(colour: string): Group {
+  const material = new MeshBasicMaterial({ color: colour, depthTest: false, transparent: true, opacity: 0.95 });
+  const shaft = new Mesh(new CylinderGeometry(0.016, 0.016, 1, 14).translate(0, 0.5, 0), material);
+  const head = new Mesh(new ConeGeometry(0.05, 0.13, 18).translate(0, 0.04, 0), material);
+  const out = new Group().add(shaft, head);
+  shaft.renderOrder = head.renderOrder = 22;
+  return out;
+}
+
+/** Three quarters of a ring about z, with a head. */
+function ring(colour: string): Group {
+  const material = new MeshBasicMaterial({ color: colour, depthTest: false, transparent: true, opacity: 0.85, side: DoubleSide });
+  const arc = new Mesh(new TorusGeometry(1, 0.032, 10, 48, Math.PI * 1.5), material);
+  const head = new Mesh(new ConeGeometry(0.1, 0.25, 16), material);
+  // At the end of the arc, which is at −y, going towards +x.
+  head.position.set(0.06, -1, 0);
+  head.quaternion.setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(1, 0, 0));
+  arc.renderOrder = head.renderOrder = 21;
+  return new Group().add(arc, head);
+}
+
+function lines(colour: string, count: number, order: number): LineSegments {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(new Float32Array(3 * count), 3));
+  const out = new LineSegments(geometry, new LineBasicMaterial({ color: colour, depthTest: false, transparent: true, opacity: 0.85 }));
+  out.renderOrder = order;
+  return out;
+}
+
+/** Frees what a group holds on the graphics card. */
+export function dispose(group: Object3D): void {
+  group.traverse((o) => {
+    const m = o as Mesh;
+    m.geometry?.dispose();
+    for (const material of [m.material].flat()) (material as Material | undefined)?.dispose();
+  });
+}
+
