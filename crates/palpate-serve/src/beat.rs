@@ -70,13 +70,13 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             continue;
         };
         let wish: Wish = *lock(&shared.wish);
-        let target = if wish.generation == s.stage.generation { wish.target } else { s.stage.hand };
+        let grip = if wish.generation == s.stage.generation { wish.grip } else { s.stage.grip() };
         if wish.resets != resets {
             resets = wish.resets;
             s.act.reset();
         }
         let began = Instant::now();
-        s.act.step(&target, &mut s.now);
+        s.act.step(&grip, &mut s.now);
         let work = began.elapsed();
         s.ticks += 1;
         health.missed += u64::from(work > TICK);
@@ -104,7 +104,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
                 stage: &s.stage,
                 time,
                 now: &s.now,
-                target: &target,
+                target: &grip.target,
                 nodes: &nodes,
                 deformed: &deformed,
             };

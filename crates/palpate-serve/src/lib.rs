@@ -7,14 +7,18 @@ mod beat;
 mod builder;
 mod display;
 mod door;
+#[cfg(feature = "rapier")]
+mod fall;
 mod guard;
 mod pair;
+mod probe;
 mod scenes;
 mod server;
 mod shared;
 mod socket;
 mod stage;
 mod touch;
+mod waving;
 mod wire;
 
 use shared::{Order, Shared};

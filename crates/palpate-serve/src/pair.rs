@@ -1,6 +1,6 @@
 //! Two rigid shapes: one is the tool.
 
-use crate::stage::{Act, Node, Now};
+use crate::stage::{Act, Grip, Node, Now};
 use crate::touch::Touch;
 use glam::DVec3;
 use palpate::math::Pose;
@@ -24,8 +24,8 @@ impl Pair {
 }
 
 impl Act for Pair {
-    fn step(&mut self, target: &Pose, now: &mut Now) {
-        let told = self.touch.step(target, &mut now.marks);
+    fn step(&mut self, grip: &Grip, now: &mut Now) {
+        let told = self.touch.step(&grip.target, &mut now.marks);
         now.bodies.resize(2, Pose::IDENTITY);
         now.bodies[1] = told.tool;
         now.centre = told.tool.point(self.centre);

@@ -2,8 +2,11 @@
 
 use crate::pair::Pair;
 use crate::stage::{Act, Body, Geometry, Stage};
+use crate::probe::Probe;
 use crate::touch::Touch;
+use crate::waving::Waving;
 use glam::{DQuat, DVec3};
+use palpate::cloud::Cloud;
 use palpate::math::Pose;
 use palpate::mesh::{Format, Mesh, RawMesh, samples, unit_scale};
 use palpate::progress::Progress;
@@ -33,6 +36,10 @@ enum Make {
     Knot,
     Nut,
     Peg,
+    Cloud,
+    Soft,
+    #[cfg(feature = "rapier")]
+    Terrain,
     /// Two files of the folder of scans: touched, tool.
     Scans(PathBuf, PathBuf),
 }
@@ -46,6 +53,10 @@ pub(crate) fn list(models: Option<&std::path::Path>) -> Vec<Entry> {
         Entry { id: "knot", title: "Bumpy sphere and torus knot", make: Make::Knot },
         Entry { id: "nut", title: "Nut and bolt", make: Make::Nut },
         Entry { id: "peg", title: "Peg in hole", make: Make::Peg },
+        #[cfg(feature = "rapier")]
+        Entry { id: "terrain", title: "Parts fall on a terrain (Rapier)", make: Make::Terrain },
+        Entry { id: "cloud", title: "A probe on a cloud of points", make: Make::Cloud },
+        Entry { id: "soft", title: "Two soft meshes", make: Make::Soft },
     ];
     let Some(folder) = models else { return all };
     for (id, title, a, b) in [
@@ -100,6 +111,38 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let start = Pose::from_translation(DVec3::new(0.0, 0.0, 4e-3));
             Ok(pair(stage(words, two(("hole", a), ("peg", b), start), DVec3::Z)))
         }
+        Make::Cloud => {
+            progress.stage("points", 0);
+            let points = samples::bumpy_sphere(0.05, 0.005, 9, 6, 3).positions;
+            let cloud = Cloud::build_with(&points, &Default::default(), progress).map_err(|e| e.to_string())?;
+            let spacing = cloud.spacing();
+            let ball = samples::sphere(2.5e-3, 3);
+            let start = Pose::from_translation(DVec3::new(0.0, -0.03, 0.065));
+            let bodies = vec![
+                Body { name: "points".to_owned(), geometry: Geometry::Points(points, spacing), pose: Pose::IDENTITY },
+                Body { name: "probe".to_owned(), geometry: Geometry::Mesh(ball.positions, ball.triangles), pose: start },
+            ];
+            let words = "Points alone, without a surface: a probe feels what lies between them, with some friction. Drag the small ball.";
+            Ok((stage(words, bodies, DVec3::Z), Box::new(Probe::new(cloud))))
+        }
+        Make::Soft => {
+            progress.stage("meshes", 0);
+            let a = samples::bumpy_sphere(0.05, 0.003, 5, 4, 2);
+            let b = samples::sphere(0.025, 4);
+            let start = Pose::from_translation(DVec3::new(0.02, -0.03, 0.085));
+            let soft = |name: &str, mesh: &RawMesh, pose: Pose| Body {
+                name: name.to_owned(),
+                geometry: Geometry::Soft(mesh.positions.clone(), mesh.triangles.clone()),
+                pose,
+            };
+            let bodies = vec![soft("large", &a, Pose::IDENTITY), soft("small", &b, start)];
+            let words = "Two meshes whose vertices never rest. Their triangles are asked anew 250 times a second; marks are where they \
+                         meet, and the small one is held back there.";
+            let act = Waving::new((a.positions, a.triangles), (b.positions, b.triangles), start)?;
+            Ok((stage(words, bodies, DVec3::Z), Box::new(act)))
+        }
+        #[cfg(feature = "rapier")]
+        Make::Terrain => terrain(stage, progress),
         Make::Scans(first, second) => {
             let load = |path: &PathBuf| RawMesh::load(path, 1.0).map_err(|e| e.to_string());
             let a = load(first)?;
@@ -116,6 +159,40 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             Ok(pair(stage(&words, two((&na, a), (&nb, b), start), DVec3::Y)))
         }
     }
+}
+
+/// Parts that fall on a terrain. The first that falls is the tool.
+#[cfg(feature = "rapier")]
+fn terrain(
+    stage: impl Fn(&str, Vec<Body>, DVec3) -> Stage,
+    progress: &dyn Progress,
+) -> Result<Built, String> {
+    use palpate_sim::Motion;
+    /// [kg/m³]
+    const DENSITY: f64 = 1000.0;
+    let ground = shape(samples::terrain_slab(0.3, 0.05, 80, 7), Size::Resolution(128), progress)?;
+    let parts = [
+        ("torus knot", samples::torus_knot(2, 3, 0.025, 0.0105, 0.005, 260, 18)),
+        ("gear", samples::gear(16, 2.5e-3, 0.012, 4)),
+        ("bumpy sphere", samples::bumpy_sphere(0.02, 0.002, 8, 5, 1)),
+        ("torus", samples::torus(0.02, 0.008, 64, 32)),
+        ("box", samples::cuboid(DVec3::new(0.035, 0.03, 0.025))),
+    ];
+    let mut bodies = vec![Body { name: "terrain".to_owned(), geometry: Geometry::Shape(ground.clone()), pose: Pose::IDENTITY }];
+    let mut scene = palpate_sim::Scene::default();
+    scene.add(palpate_sim::Body::new("terrain", ground, Motion::Static, Pose::IDENTITY));
+    for (i, (name, mesh)) in parts.into_iter().enumerate() {
+        let part = shape(mesh, Size::Resolution(64), progress)?;
+        let angle = i as f64 * 1.3;
+        let at = DVec3::new(0.06 * angle.cos(), 0.06 * angle.sin(), 0.09 + 0.03 * i as f64);
+        let pose = Pose::new(DQuat::from_scaled_axis(DVec3::new(0.3, 0.7, 0.2) * angle), at);
+        bodies.push(Body { name: name.to_owned(), geometry: Geometry::Shape(part.clone()), pose });
+        scene.add(palpate_sim::Body::new(name, part, Motion::Density(DENSITY), pose));
+    }
+    let words = "Five parts fall on a terrain, moved by Rapier with palpate's contacts. Drag the torus knot, and push the others with it. \
+                 Start again drops them anew.";
+    let act = crate::fall::Fall::new(scene, 1)?;
+    Ok((stage(words, bodies, DVec3::Z), Box::new(act)))
 }
 
 /// A file that was dropped, under a torus knot of a quarter of its size. `label` is only shown.
@@ -218,14 +295,14 @@ fn pair(stage: Stage) -> Built {
 struct Still;
 
 impl Act for Still {
-    fn step(&mut self, _target: &Pose, _now: &mut crate::stage::Now) {}
+    fn step(&mut self, _grip: &crate::stage::Grip, _now: &mut crate::stage::Now) {}
     fn reset(&mut self) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::Now;
+    use crate::stage::{Grip, Now};
     use palpate::progress::Silent;
 
     #[test]
@@ -242,17 +319,17 @@ mod tests {
             let (stage, mut act) = build(&entry, 1, &Silent).unwrap();
             let mut now = Now { bodies: stage.bodies.iter().map(|b| b.pose).collect(), ..Now::default() };
             for _ in 0..20 {
-                act.step(&stage.hand, &mut now);
+                act.step(&stage.grip(), &mut now);
             }
             assert!(now.depth < 1e-4, "{}: begins {} m inside", entry.id, now.depth);
-            // Towards the first body.
+            // Towards the first body, and aside: a peg goes straight into its hole without force.
             let mut most = 0.0f64;
             let centre = stage.bodies[0].geometry.aabb().centre();
             let way = centre - stage.hand.translation;
-            let way = if way.length() > 1e-3 { way.normalize() } else { DVec3::X };
+            let way = (way.normalize_or_zero() + DVec3::X).normalize_or(DVec3::X);
             for i in 0..2000 {
                 let pose = Pose::new(stage.hand.rotation, stage.hand.translation + way * 2e-5 * f64::from(i));
-                act.step(&pose, &mut now);
+                act.step(&Grip { target: pose, held: true }, &mut now);
                 most = most.max(now.wrench.force.length());
             }
             assert!(most > 0.1, "{}: no force", entry.id);

@@ -1,7 +1,7 @@
 //! What the threads of the server have in common: the newest wish of the hand, the newest snapshot, the scene, and news of builds.
 
 use crate::scenes::Entry;
-use crate::stage::{Act, Stage};
+use crate::stage::{Act, Grip, Stage};
 use palpate::math::Pose;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -42,8 +42,7 @@ pub(crate) struct Building {
 pub(crate) struct Wish {
     /// The scene it is for: what is for an older one does not count.
     pub(crate) generation: u64,
-    /// `world_from_tool`, where the hand holds it.
-    pub(crate) target: Pose,
+    pub(crate) grip: Grip,
     /// Counts wishes to begin anew.
     pub(crate) resets: u64,
     /// The level whose nodes are told.
@@ -140,7 +139,7 @@ impl Shared {
         let stage = Arc::new(stage);
         {
             let mut wish = lock(&self.wish);
-            *wish = Wish { generation: stage.generation, target: stage.hand, ..*wish };
+            *wish = Wish { generation: stage.generation, grip: stage.grip(), ..*wish };
         }
         *lock(&self.stage) = Some(stage.clone());
         *lock(&self.next) = Some(Next(stage, act));

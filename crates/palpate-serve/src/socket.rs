@@ -3,6 +3,7 @@
 //! A snapshot goes only after the page has seen the one before: none waits in a queue but the newest, which all pages share.
 
 use crate::shared::{Order, Shared, lock};
+use crate::stage::Grip;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use glam::{DQuat, DVec3};
 use palpate::math::Pose;
@@ -39,7 +40,12 @@ impl Drop for Seat {
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 enum Said {
     /// The hand is here: x y z, then a quaternion x y z w.
-    Target { generation: u64, pose: [f64; 7] },
+    Target {
+        generation: u64,
+        pose: [f64; 7],
+        /// Whether the hand holds the tool.
+        held: bool,
+    },
     /// A snapshot was taken.
     Seen { n: u64 },
     /// Another scene.
@@ -55,7 +61,7 @@ enum Said {
 /// Does what a page says; the number of a snapshot it has seen.
 fn obey(shared: &Shared, text: &str) -> Result<Option<u64>, &'static str> {
     match serde_json::from_str(text).map_err(|_| "not understood")? {
-        Said::Target { generation, pose: [x, y, z, i, j, k, w] } => {
+        Said::Target { generation, pose: [x, y, z, i, j, k, w], held } => {
             let (at, turn) = (DVec3::new(x, y, z), DQuat::from_xyzw(i, j, k, w));
             let length = turn.length();
             let fits = at.is_finite() && at.abs().max_element() < FAR && (0.1..10.0).contains(&length);
@@ -65,7 +71,7 @@ fn obey(shared: &Shared, text: &str) -> Result<Option<u64>, &'static str> {
             let mut wish = lock(&shared.wish);
             // One for a scene that is gone is late, not wrong.
             if wish.generation == generation {
-                wish.target = Pose::new(turn / length, at);
+                wish.grip = Grip { target: Pose::new(turn / length, at), held };
             }
         }
         Said::Seen { n } => return Ok(Some(n)),
@@ -74,12 +80,10 @@ fn obey(shared: &Shared, text: &str) -> Result<Option<u64>, &'static str> {
             None => shared.failed(Some("there is no scene of that name".to_owned())),
         },
         Said::Reset {} => {
-            let hand = lock(&shared.stage).as_ref().map(|s| s.hand);
+            let start = lock(&shared.stage).as_ref().map(|s| s.grip());
             let mut wish = lock(&shared.wish);
             wish.resets += 1;
-            if let Some(hand) = hand {
-                wish.target = hand;
-            }
+            wish.grip = start.unwrap_or(wish.grip);
         }
         Said::Nodes { level } => lock(&shared.wish).level = level.map(|l| l.min(64) as usize),
         Said::Here {} => {}
@@ -151,17 +155,17 @@ mod tests {
     fn what_a_page_says_is_understood_or_refused() {
         let (shared, _orders) = Shared::new(crate::scenes::list(None));
         assert_eq!(obey(&shared, r#"{"type":"seen","n":3}"#), Ok(Some(3)));
-        assert_eq!(obey(&shared, r#"{"type":"target","generation":0,"pose":[1,2,3,0,0,0,2]}"#), Ok(None));
-        assert_eq!(lock(&shared.wish).target, Pose::from_translation(DVec3::new(1.0, 2.0, 3.0)));
-        assert_eq!(obey(&shared, r#"{"type":"target","generation":7,"pose":[9,2,3,0,0,0,1]}"#), Ok(None));
-        assert_eq!(lock(&shared.wish).target.translation.x, 1.0);
+        assert_eq!(obey(&shared, r#"{"type":"target","generation":0,"pose":[1,2,3,0,0,0,2],"held":true}"#), Ok(None));
+        assert_eq!(lock(&shared.wish).grip.target, Pose::from_translation(DVec3::new(1.0, 2.0, 3.0)));
+        assert_eq!(obey(&shared, r#"{"type":"target","generation":7,"pose":[9,2,3,0,0,0,1],"held":true}"#), Ok(None));
+        assert_eq!(lock(&shared.wish).grip.target.translation.x, 1.0);
         for bad in [
             "",
             "[]",
             "{\"type\":\"nothing\"}",
             "{\"type\":\"target\",\"generation\":0,\"pose\":[1,2]}",
-            "{\"type\":\"target\",\"generation\":0,\"pose\":[1e300,2,3,0,0,0,1]}",
-            "{\"type\":\"target\",\"generation\":0,\"pose\":[1,2,3,0,0,0,0]}",
+            "{\"type\":\"target\",\"generation\":0,\"pose\":[1e300,2,3,0,0,0,1],\"held\":true}",
+            "{\"type\":\"target\",\"generation\":0,\"pose\":[1,2,3,0,0,0,0],\"held\":true}",
             "{\"type\":\"reset\",\"path\":\"/etc/passwd\"}",
         ] {
             assert!(obey(&shared, bad).is_err(), "{bad}");

@@ -75,6 +75,11 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// The hand at the start, which holds nothing.
+    pub(crate) fn grip(&self) -> Grip {
+        Grip { target: self.hand, held: false }
+    }
+
     /// The box around everything at the start, in the world [m].
     pub(crate) fn aabb(&self) -> Aabb {
         self.bodies.iter().fold(Aabb::EMPTY, |all, body| {
@@ -122,10 +127,19 @@ pub(crate) struct Now {
     pub(crate) marks: Vec<Mark>,
 }
 
+/// What the hand does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Grip {
+    /// `world_from_tool`, where the hand holds it.
+    pub(crate) target: Pose,
+    /// Whether the hand holds the tool at all. One that nothing else moves stays where it is.
+    pub(crate) held: bool,
+}
+
 /// What moves the bodies of a scene, once a millisecond.
 pub(crate) trait Act: Send {
-    /// One millisecond with the hand at `target`.
-    fn step(&mut self, target: &Pose, now: &mut Now);
+    /// One millisecond with the hand as `grip` says.
+    fn step(&mut self, grip: &Grip, now: &mut Now);
 
     /// Back to the start.
     fn reset(&mut self);

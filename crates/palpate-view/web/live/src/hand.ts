@@ -38,6 +38,8 @@ export class Hand {
   rotation = new Quaternion();
   /** Whether something else moves the hand, such as a replay. */
   guided = false;
+  /** Whether the hand holds the tool. */
+  gripping = false;
   onreset: () => void = () => {};
   private local = new Vector3();
   private info: SceneInfo | null = null;
@@ -63,7 +65,7 @@ export class Hand {
   enter(info: SceneInfo): void {
     this.info = info;
     this.held = null;
-    this.guided = false;
+    this.guided = this.gripping = false;
     const tool = info.tool === null ? null : info.bodies[info.tool];
     this.local.set(0, 0, 0);
     if (tool) this.local.set((tool.min[0] + tool.max[0]) / 2, (tool.min[1] + tool.max[1]) / 2, (tool.min[2] + tool.max[2]) / 2);
@@ -71,9 +73,10 @@ export class Hand {
     this.tool = info.hand;
   }
 
-  /** The tool is here now. */
+  /** The tool is here now: a hand that holds nothing stays with it. */
   follow(pose: number[]): void {
     this.tool = pose;
+    if (!this.gripping && !this.guided) this.set(pose);
   }
 
   set(p: number[]): void {
@@ -94,6 +97,7 @@ export class Hand {
   /** The hand goes to where the tool is: nothing pulls any more. */
   letGo(): void {
     if (this.tool) this.set(this.tool);
+    this.gripping = false;
     this.send(true);
   }
 
@@ -101,7 +105,7 @@ export class Hand {
     const time = performance.now();
     if (!this.info || this.info.tool === null || (!now && time - this.sent < 7)) return;
     this.sent = time;
-    this.link.say({ type: "target", generation: this.info.generation, pose: this.pose });
+    this.link.say({ type: "target", generation: this.info.generation, pose: this.pose, held: this.gripping || this.guided });
   }
 
   private ray(e: { clientX: number; clientY: number }): Raycaster {
@@ -130,6 +134,7 @@ export class Hand {
     const away = this.view.camera.getWorldDirection(new Vector3());
     const plane = new Plane().setFromNormalAndCoplanarPoint(away, hit.point);
     const turn = (this.drag === "turn") !== e.shiftKey;
+    this.gripping = true;
     this.held = { id: e.pointerId, turn, plane, grab: hit.point.clone(), start: this.centre.clone(), last: new Vector2(e.clientX, e.clientY), depth: 0 };
   }
 
@@ -189,6 +194,7 @@ export class Hand {
   private tick(seconds: number): void {
     if (!this.keys.size || this.guided || !this.info) return;
     const speed = this.fine ? FINE : 1;
+    this.gripping = true;
     const camera = this.view.camera.quaternion;
     for (const key of this.keys) {
       if (MOVES[key]) this.centre.add(new Vector3(...MOVES[key]).applyQuaternion(camera).multiplyScalar((speed * seconds * KEY_SPEED * 2) / this.view.scale));

@@ -208,6 +208,7 @@ function start(): void {
   const reset = () => {
     recorder.stop();
     if (info) hand.set(info.hand);
+    hand.gripping = false;
     link.say({ type: "reset" });
   };
   hand.onreset = reset;
