@@ -57,7 +57,7 @@ export async function show(view: View, link: Link, info: SceneInfo, choice: Choi
   view.bodies.forEach((drawn, i) => {
     dispose(drawn.extra);
     drawn.extra.clear();
-    surface(drawn, chosen.includes(i) ? choice.mode.mesh : "solid");
+    surface(drawn, chosen.includes(i) ? choice.mode.mesh : "solid", i === info.tool);
   });
   chosen.forEach((i, k) => {
     const answer = got[k];
@@ -100,15 +100,15 @@ function words(body: BodyInfo, head: any): string {
   }
 }
 
-function surface(drawn: Drawn, how: "solid" | "glass" | "gone"): void {
+function surface(drawn: Drawn, how: "solid" | "glass" | "gone", tool: boolean): void {
   if (!(drawn.surface instanceof Mesh)) return;
   const material = drawn.surface.material as Material;
   drawn.surface.visible = how !== "gone";
-  material.transparent = how === "glass";
+  material.transparent = how === "glass" || tool;
   material.opacity = how === "glass" ? 0.16 : 1;
   material.depthWrite = how !== "glass";
   material.needsUpdate = true;
-  drawn.surface.renderOrder = how === "glass" ? 5 : 0;
+  drawn.surface.renderOrder = how === "glass" ? 5 : tool ? 11 : 0;
 }
 
 function voxels(values: Float32Array, head: any, drawn: Drawn, scale: number): Object3D {

@@ -120,8 +120,11 @@ export class View {
         const material = new MeshStandardMaterial({ color: colour, roughness: 0.55, metalness: 0.08, side: DoubleSide });
         drawn.surface = new Mesh(geometry, material);
         if (i === info.tool) {
-          drawn.ghost = new Mesh(geometry, new MeshBasicMaterial({ color: HAND, transparent: true, opacity: 0.28, depthTest: false, depthWrite: false }));
+          drawn.ghost = new Mesh(geometry, new MeshBasicMaterial({ color: HAND, transparent: true, opacity: 0.3, depthTest: false, depthWrite: false }));
           drawn.ghost.renderOrder = 10;
+          // Drawn after the hand, which is seen through everything but the tool.
+          drawn.surface.renderOrder = 11;
+          material.transparent = true;
           drawn.ghost.visible = false;
           this.world.add(drawn.ghost);
         }
@@ -153,7 +156,7 @@ export class View {
     const front = new Vector3().crossVectors(side, this.camera.up).normalize();
     const from = front.multiplyScalar(0.85).addScaledVector(side, 0.5).addScaledVector(this.camera.up, 0.42).normalize();
     const narrow = Math.min(1, this.camera.aspect);
-    this.camera.position.copy(centre).addScaledVector(from, 3.1 / narrow);
+    this.camera.position.copy(centre).addScaledVector(from, 2.65 / narrow);
     this.controls.target.copy(centre);
     // Three keeps what is up from when the controls were made.
     this.controls.dispose();
