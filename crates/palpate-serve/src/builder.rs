@@ -89,7 +89,8 @@ pub(crate) fn run(shared: &Arc<Shared>, orders: &mpsc::Receiver<(u64, Order)>) {
             }
             Err(_) => {
                 shared.building(None);
-                shared.failed(Some("internal error while building; please report it with the file".to_owned()));
+                shared
+                    .failed(Some("internal error while building; please report it with the file".to_owned()));
             }
         }
     }

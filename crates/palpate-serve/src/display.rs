@@ -69,7 +69,9 @@ pub(crate) struct How {
 /// The answer as a message; none where a body has no such thing.
 pub(crate) fn answer(body: &Body, what: What, how: &How) -> Option<Vec<u8>> {
     match (&body.geometry, what) {
-        (Geometry::Shape(shape), What::Mesh) => Some(mesh(shape.mesh().positions(), shape.mesh().triangles())),
+        (Geometry::Shape(shape), What::Mesh) => {
+            Some(mesh(shape.mesh().positions(), shape.mesh().triangles()))
+        }
         (Geometry::Soft(positions, triangles) | Geometry::Mesh(positions, triangles), What::Mesh) => {
             Some(mesh(positions, triangles))
         }
@@ -219,6 +221,7 @@ fn segments(tree: &Tree) -> Vec<u8> {
             surfel(tree, i, tree.area(i), node, &mut out);
         }
     }
-    let head = json!({ "type": "points", "count": out.len() / 8, "level": level, "segments": tree.segments() });
+    let head =
+        json!({ "type": "points", "count": out.len() / 8, "level": level, "segments": tree.segments() });
     message(&head, &[&out], &[])
 }

@@ -34,7 +34,10 @@ impl Guard {
         let fresh = match &self.token {
             // Without a token only names that mean this machine.
             None if !self.is_local(host) => {
-                return Err((StatusCode::MISDIRECTED_REQUEST, "this is not that host; use http://127.0.0.1 with the port\n"));
+                return Err((
+                    StatusCode::MISDIRECTED_REQUEST,
+                    "this is not that host; use http://127.0.0.1 with the port\n",
+                ));
             }
             None => false,
             Some(token) => self.token_of(token, uri, headers)?,
@@ -43,7 +46,9 @@ impl Guard {
         match (origins.next().map(|o| o.to_str()), origins.next()) {
             // Programs send none, and so do browsers when a page is opened.
             (None, _) => Ok(fresh),
-            (Some(Ok(origin)), None) if origin.strip_prefix("http://").is_some_and(|o| same(o, host)) => Ok(fresh),
+            (Some(Ok(origin)), None) if origin.strip_prefix("http://").is_some_and(|o| same(o, host)) => {
+                Ok(fresh)
+            }
             _ => Err((StatusCode::FORBIDDEN, "requests of other pages are refused\n")),
         }
     }
@@ -52,7 +57,8 @@ impl Guard {
     fn is_local(&self, host: &str) -> bool {
         let local = ["127.0.0.1", "localhost", "[::1]"];
         local.iter().any(|name| {
-            let rest = host.get(..name.len()).filter(|h| h.eq_ignore_ascii_case(name)).map(|_| &host[name.len()..]);
+            let rest =
+                host.get(..name.len()).filter(|h| h.eq_ignore_ascii_case(name)).map(|_| &host[name.len()..]);
             match rest {
                 Some("") => self.port == 80,
                 Some(rest) => rest.strip_prefix(':').and_then(|p| p.parse().ok()) == Some(self.port),
@@ -75,7 +81,10 @@ impl Guard {
         if bearer.is_some_and(|t| equal(t, token)) || cookie.any(|t| equal(t, token)) {
             Ok(false)
         } else {
-            Err((StatusCode::UNAUTHORIZED, "a token is needed: open the address that `palpate serve` printed\n"))
+            Err((
+                StatusCode::UNAUTHORIZED,
+                "a token is needed: open the address that `palpate serve` printed\n",
+            ))
         }
     }
 }
@@ -93,7 +102,9 @@ fn equal(a: &str, b: &str) -> bool {
 
 /// Whether a token can stand in an address and a cookie, and is long enough not to be guessed.
 pub(crate) fn is_token(token: &str) -> bool {
-    token.len() >= 12 && token.len() <= 200 && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b))
+    token.len() >= 12
+        && token.len() <= 200
+        && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b))
 }
 
 #[cfg(test)]
@@ -119,12 +130,26 @@ mod tests {
         assert_eq!(code(&g, "/", &[("host", "127.0.0.1:8770")]), 200);
         assert_eq!(code(&g, "/", &[("host", "LocalHost:8770"), ("origin", "http://localhost:8770")]), 200);
         assert_eq!(code(&g, "/", &[("host", "[::1]:8770")]), 200);
-        for host in ["evil.example:8770", "127.0.0.1:8771", "127.0.0.1", "127.0.0.1.evil.example:8770", "", "127.0.0.1:8770:1"] {
+        for host in [
+            "evil.example:8770",
+            "127.0.0.1:8771",
+            "127.0.0.1",
+            "127.0.0.1.evil.example:8770",
+            "",
+            "127.0.0.1:8770:1",
+        ] {
             assert_eq!(code(&g, "/", &[("host", host)]), 421, "{host}");
         }
         assert_eq!(code(&g, "/", &[]), 400);
         assert_eq!(code(&g, "/", &[("host", "127.0.0.1:8770"), ("host", "127.0.0.1:8770")]), 400);
-        for origin in ["http://evil.example", "null", "https://127.0.0.1:8770", "http://localhost:8770", "http://127.0.0.1:1", ""] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://127.0.0.1:8770",
+            "http://localhost:8770",
+            "http://127.0.0.1:1",
+            "",
+        ] {
             assert_eq!(code(&g, "/", &[("host", "127.0.0.1:8770"), ("origin", origin)]), 403, "{origin}");
         }
     }
@@ -137,8 +162,14 @@ mod tests {
         assert_eq!(code(&g, "/?token=abcdefghijkl", &[("host", "box:1")]), 200);
         assert_eq!(code(&g, "/", &[("host", "box:1"), ("cookie", "x=1; palpate=abcdefghijkl")]), 200);
         assert_eq!(code(&g, "/", &[("host", "box:1"), ("authorization", "Bearer abcdefghijkl")]), 200);
-        let foreign = [("host", "box:1"), ("cookie", "palpate=abcdefghijkl"), ("origin", "http://evil.example")];
+        let foreign =
+            [("host", "box:1"), ("cookie", "palpate=abcdefghijkl"), ("origin", "http://evil.example")];
         assert_eq!(code(&g, "/", &foreign), 403);
-        assert!(is_token("abcdefghijkl") && !is_token("short") && !is_token("abcdefghijk&") && !is_token("abcdefghijk;"));
+        assert!(
+            is_token("abcdefghijkl")
+                && !is_token("short")
+                && !is_token("abcdefghijk&")
+                && !is_token("abcdefghijk;")
+        );
     }
 }

@@ -70,7 +70,9 @@ impl Default for Options {
 #[non_exhaustive]
 pub enum ServeError {
     /// Other machines could reach it, and nothing would stop them.
-    #[error("{host} can be reached from other machines: give --token with at least 12 letters or digits, or listen on 127.0.0.1")]
+    #[error(
+        "{host} can be reached from other machines: give --token with at least 12 letters or digits, or listen on 127.0.0.1"
+    )]
     NeedsToken {
         /// Where it should listen.
         host: IpAddr,
@@ -134,8 +136,11 @@ impl Server {
         let listener = listen(options)?;
         let address = listener.local_addr()?;
         let (shared, orders) = Shared::new(entries);
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().max_blocking_threads(4).build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(4)
+            .build()?;
         let guard = guard::Guard { port: address.port(), token: options.token.clone() };
         let app = server::App::new(shared.clone(), guard, options.most_upload);
         let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
@@ -143,7 +148,9 @@ impl Server {
         };
         let (s, connections) = (shared.clone(), options.connections.max(1));
         let mut server = Self { shared, address, token: options.token.clone(), threads: Vec::new() };
-        server.threads.push(spawn("page", Box::new(move || runtime.block_on(door::run(listener, app, connections))))?);
+        server
+            .threads
+            .push(spawn("page", Box::new(move || runtime.block_on(door::run(listener, app, connections))))?);
         let (b, l) = (s.clone(), s.clone());
         server.threads.push(spawn("build", Box::new(move || builder::run(&b, &orders)))?);
         server.threads.push(spawn("loop", Box::new(move || beat::run(&l)))?);

@@ -1,8 +1,8 @@
 //! Scenes that can be chosen, and how each is built.
 
 use crate::pair::Pair;
-use crate::stage::{Act, Body, Geometry, Stage};
 use crate::probe::Probe;
+use crate::stage::{Act, Body, Geometry, Stage};
 use crate::touch::Touch;
 use crate::waving::Waving;
 use glam::{DQuat, DVec3};
@@ -89,7 +89,11 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
     match &entry.make {
         Make::Knot => {
             let a = shape(samples::bumpy_sphere(0.05, 0.005, 12, 6, 1), Size::Resolution(96), progress)?;
-            let b = shape(samples::torus_knot(2, 3, 0.03, 0.0125, 0.006, 400, 28), Size::Resolution(96), progress)?;
+            let b = shape(
+                samples::torus_knot(2, 3, 0.03, 0.0125, 0.006, 400, 28),
+                Size::Resolution(96),
+                progress,
+            )?;
             let start = Pose::new(DQuat::from_rotation_x(0.5), DVec3::new(0.0, 0.0, 0.09));
             let words = "A torus knot on a bumpy sphere. Drag the knot: it stops at the surface and slides over the bumps, \
                          while the hand may go on inside.";
@@ -107,20 +111,30 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let (peg, hole) = samples::peg_and_hole(2e-4, 96);
             let a = shape(hole, Size::Voxel(2e-4), progress)?;
             let b = shape(peg, Size::Voxel(2e-4), progress)?;
-            let words = "A round peg of 8 mm and a bore 0.2 mm wider. Push it in straight; tilted, it wedges.";
+            let words =
+                "A round peg of 8 mm and a bore 0.2 mm wider. Push it in straight; tilted, it wedges.";
             let start = Pose::from_translation(DVec3::new(0.0, 0.0, 4e-3));
             Ok(pair(stage(words, two(("hole", a), ("peg", b), start), DVec3::Z)))
         }
         Make::Cloud => {
             progress.stage("points", 0);
             let points = samples::bumpy_sphere(0.05, 0.005, 9, 6, 3).positions;
-            let cloud = Cloud::build_with(&points, &Default::default(), progress).map_err(|e| e.to_string())?;
+            let cloud =
+                Cloud::build_with(&points, &Default::default(), progress).map_err(|e| e.to_string())?;
             let spacing = cloud.spacing();
             let ball = samples::sphere(2.5e-3, 3);
-            let start = Pose::from_translation(DVec3::new(0.0, -0.03, 0.065));
+            let start = Pose::from_translation(DVec3::new(0.015, -0.062, 0.03));
             let bodies = vec![
-                Body { name: "points".to_owned(), geometry: Geometry::Points(points, spacing), pose: Pose::IDENTITY },
-                Body { name: "probe".to_owned(), geometry: Geometry::Mesh(ball.positions, ball.triangles), pose: start },
+                Body {
+                    name: "points".to_owned(),
+                    geometry: Geometry::Points(points, spacing),
+                    pose: Pose::IDENTITY,
+                },
+                Body {
+                    name: "probe".to_owned(),
+                    geometry: Geometry::Mesh(ball.positions, ball.triangles),
+                    pose: start,
+                },
             ];
             let words = "Points alone, without a surface: a probe feels what lies between them, with some friction. Drag the small ball.";
             Ok((stage(words, bodies, DVec3::Z), Box::new(Probe::new(cloud))))
@@ -153,7 +167,8 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let b = scaled(b.clone(), 0.06 / extent(&b));
             let b = shape(b, Size::Resolution(96), progress)?;
             let start = above(&a, &b);
-            let name = |p: &PathBuf| p.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let name =
+                |p: &PathBuf| p.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             let (na, nb) = (name(first), name(second));
             let words = format!("Two scans, made 12 cm and 6 cm large: {na} is touched by {nb}.");
             Ok(pair(stage(&words, two((&na, a), (&nb, b), start), DVec3::Y)))
@@ -178,7 +193,11 @@ fn terrain(
         ("torus", samples::torus(0.02, 0.008, 64, 32)),
         ("box", samples::cuboid(DVec3::new(0.035, 0.03, 0.025))),
     ];
-    let mut bodies = vec![Body { name: "terrain".to_owned(), geometry: Geometry::Shape(ground.clone()), pose: Pose::IDENTITY }];
+    let mut bodies = vec![Body {
+        name: "terrain".to_owned(),
+        geometry: Geometry::Shape(ground.clone()),
+        pose: Pose::IDENTITY,
+    }];
     let mut scene = palpate_sim::Scene::default();
     scene.add(palpate_sim::Body::new("terrain", ground, Motion::Static, Pose::IDENTITY));
     for (i, (name, mesh)) in parts.into_iter().enumerate() {
@@ -208,9 +227,10 @@ pub(crate) fn dropped(
 ) -> Result<Built, String> {
     let name = shown(label);
     let scale = unit_scale(unit).ok_or_else(|| format!("{unit} is no unit; use m, mm, cm or in"))?;
-    let format = Format::from_path(std::path::Path::new(&name))
-        .or_else(|| Format::detect(bytes))
-        .ok_or_else(|| format!("{name} is no mesh that is known: give an OBJ, STL, PLY, glTF, GLB or OFF file"))?;
+    let format =
+        Format::from_path(std::path::Path::new(&name)).or_else(|| Format::detect(bytes)).ok_or_else(
+            || format!("{name} is no mesh that is known: give an OBJ, STL, PLY, glTF, GLB or OFF file"),
+        )?;
     progress.stage("reading", 0);
     let raw = RawMesh::from_bytes(bytes, format, scale).map_err(|e| e.to_string())?;
     let a = shape(raw, Size::Resolution(DROPPED), progress)?;
@@ -326,7 +346,7 @@ mod tests {
             let mut most = 0.0f64;
             let centre = stage.bodies[0].geometry.aabb().centre();
             let way = centre - stage.hand.translation;
-            let way = (way.normalize_or_zero() + DVec3::X).normalize_or(DVec3::X);
+            let way = (way.normalize_or_zero() + 0.4 * DVec3::X).normalize_or(DVec3::X);
             for i in 0..2000 {
                 let pose = Pose::new(stage.hand.rotation, stage.hand.translation + way * 2e-5 * f64::from(i));
                 act.step(&Grip { target: pose, held: true }, &mut now);

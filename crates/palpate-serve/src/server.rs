@@ -119,7 +119,9 @@ async fn picture(
     };
     let _turn = app.pictures.acquire().await.map_err(|_| missing)?;
     // Some take a second: the socket goes on meanwhile.
-    let work = tokio::task::spawn_blocking(move || stage.bodies.get(index).and_then(|b| display::answer(b, what, &how)));
+    let work = tokio::task::spawn_blocking(move || {
+        stage.bodies.get(index).and_then(|b| display::answer(b, what, &how))
+    });
     let bytes = work.await.ok().flatten().ok_or(missing)?;
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
 }

@@ -151,10 +151,11 @@ impl Shared {
     /// Tells clients how things are.
     fn tell(&self) {
         let scene = lock(&self.stage).as_ref().map_or(Value::Null, |s| describe(s));
-        let building = lock(&self.building).as_ref().map_or(Value::Null, |b| {
-            json!({ "title": b.title, "stage": b.stage, "part": b.part })
-        });
-        let scenes: Vec<Value> = self.entries.iter().map(|e| json!({ "id": e.id, "title": e.title })).collect();
+        let building = lock(&self.building)
+            .as_ref()
+            .map_or(Value::Null, |b| json!({ "title": b.title, "stage": b.stage, "part": b.part }));
+        let scenes: Vec<Value> =
+            self.entries.iter().map(|e| json!({ "id": e.id, "title": e.title })).collect();
         let error = lock(&self.error).clone();
         let news = json!({ "type": "state", "scene": scene, "building": building, "error": error, "scenes": scenes });
         self.news.send_replace(Arc::new(news.to_string()));

@@ -155,9 +155,15 @@ mod tests {
     fn what_a_page_says_is_understood_or_refused() {
         let (shared, _orders) = Shared::new(crate::scenes::list(None));
         assert_eq!(obey(&shared, r#"{"type":"seen","n":3}"#), Ok(Some(3)));
-        assert_eq!(obey(&shared, r#"{"type":"target","generation":0,"pose":[1,2,3,0,0,0,2],"held":true}"#), Ok(None));
+        assert_eq!(
+            obey(&shared, r#"{"type":"target","generation":0,"pose":[1,2,3,0,0,0,2],"held":true}"#),
+            Ok(None)
+        );
         assert_eq!(lock(&shared.wish).grip.target, Pose::from_translation(DVec3::new(1.0, 2.0, 3.0)));
-        assert_eq!(obey(&shared, r#"{"type":"target","generation":7,"pose":[9,2,3,0,0,0,1],"held":true}"#), Ok(None));
+        assert_eq!(
+            obey(&shared, r#"{"type":"target","generation":7,"pose":[9,2,3,0,0,0,1],"held":true}"#),
+            Ok(None)
+        );
         assert_eq!(lock(&shared.wish).grip.target.translation.x, 1.0);
         for bad in [
             "",

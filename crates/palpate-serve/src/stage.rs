@@ -86,11 +86,7 @@ impl Stage {
             let b = body.geometry.aabb();
             let corner = |i: u32| {
                 let pick = |bit: u32, low: f64, high: f64| if i & bit == 0 { low } else { high };
-                DVec3::new(
-                    pick(1, b.min.x, b.max.x),
-                    pick(2, b.min.y, b.max.y),
-                    pick(4, b.min.z, b.max.z),
-                )
+                DVec3::new(pick(1, b.min.x, b.max.x), pick(2, b.min.y, b.max.y), pick(4, b.min.z, b.max.z))
             };
             (0..8).fold(all, |all, i| all.grow(body.pose.point(corner(i))))
         })

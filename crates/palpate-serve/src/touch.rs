@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use palpate::math::{Pose, Wrench};
 use palpate::query::{Query, QueryParams};
 use palpate::shape::Shape;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Most constraints of a step. More: slower. Fewer: a tool that lies on many places sinks in at some of them.
 const ROWS: usize = 64;
@@ -21,6 +21,10 @@ const BUCKETS: usize = 512;
 const ROUNDS: usize = 40;
 /// Steps of a tick. Each asks once; a hand that is faster is followed in the next ticks.
 const STEPS: usize = 4;
+/// A tick begins no further step after this time: thousands of contacts take long.
+const BUDGET: Duration = Duration::from_micros(300);
+/// Ticks between looks at how deep the hand is: it is only shown.
+const LOOKS: u32 = 8;
 /// Longest step near the surface, and in free space [voxels].
 const NEAR: f64 = 0.5;
 const FREE: f64 = 4.0;
@@ -86,6 +90,8 @@ pub(crate) struct Touch {
     near: bool,
     deepest: Vec<u32>,
     rows: Vec<Row>,
+    ticks: u32,
+    depth: f64,
 }
 
 impl Touch {
@@ -106,6 +112,8 @@ impl Touch {
             near: true,
             deepest: vec![u32::MAX; BUCKETS],
             rows: Vec::with_capacity(ROWS),
+            ticks: 0,
+            depth: 0.0,
         }
     }
 
@@ -136,21 +144,25 @@ impl Touch {
         let began = Instant::now();
         let mut pushed = false;
         for _ in 0..STEPS {
+            if began.elapsed() > BUDGET {
+                break;
+            }
             let (linear, angular) = self.wish(target);
             let length = linear.length() + angular.length() * self.size;
             if length < 1e-6 * self.voxel {
                 break;
             }
-            pushed = self.advance(linear, angular, length);
+            pushed |= self.advance(linear, angular, length);
         }
         self.mark(marks);
         let visited = self.query.stats().nodes;
-        let depth = self
-            .hand
-            .contacts(&self.a, &self.b, target, &QueryParams::default())
-            .deepest()
-            .map_or(0.0, |c| f64::from(c.depth()));
         let micros = began.elapsed().as_secs_f64() * 1e6;
+        self.ticks = self.ticks.wrapping_add(1);
+        if self.ticks % LOOKS == 1 {
+            let contacts = self.hand.contacts(&self.a, &self.b, target, &QueryParams::default());
+            self.depth = contacts.deepest().map_or(0.0, |c| f64::from(c.depth()));
+        }
+        let depth = self.depth;
         let wrench = if pushed && !marks.is_empty() { self.spring(target) } else { Wrench::ZERO };
         Touched { tool: self.tool, wrench, depth, micros, visited }
     }
@@ -284,7 +296,8 @@ mod tests {
 
     #[test]
     fn the_tool_stops_at_the_surface_and_the_force_points_out() {
-        let mut touch = Touch::new(ball(0.05, 1e-3), ball(0.02, 1e-3), Pose::from_translation(DVec3::Z * 0.1));
+        let mut touch =
+            Touch::new(ball(0.05, 1e-3), ball(0.02, 1e-3), Pose::from_translation(DVec3::Z * 0.1));
         let mut marks = Vec::new();
         let target = Pose::from_translation(DVec3::Z * 0.055);
         let mut told = Touched::default();
@@ -293,7 +306,11 @@ mod tests {
         }
         assert!((told.tool.translation.z - 0.07).abs() < 1e-3, "{:?}", told.tool);
         assert!((told.depth - 0.015).abs() < 1e-3, "{}", told.depth);
-        assert!(told.wrench.force.z > 1.0 && told.wrench.force.x.abs() < 0.2 * told.wrench.force.z, "{:?}", told.wrench);
+        assert!(
+            told.wrench.force.z > 1.0 && told.wrench.force.x.abs() < 0.2 * told.wrench.force.z,
+            "{:?}",
+            told.wrench
+        );
         assert!(!marks.is_empty() && marks.iter().all(|m| m.normal.z > 0.9 && m.depth < 1e-4));
         // Away again: no force is left.
         for _ in 0..200 {
@@ -305,7 +322,8 @@ mod tests {
 
     #[test]
     fn the_tool_slides_around_and_a_target_that_is_no_number_is_ignored() {
-        let mut touch = Touch::new(ball(0.05, 1e-3), ball(0.02, 1e-3), Pose::from_translation(DVec3::Z * 0.08));
+        let mut touch =
+            Touch::new(ball(0.05, 1e-3), ball(0.02, 1e-3), Pose::from_translation(DVec3::Z * 0.08));
         let mut marks = Vec::new();
         // Through the ball to its other side, a little beside the middle: it must go around.
         let target = Pose::from_translation(DVec3::new(0.04, 0.0, -0.08));

@@ -14,7 +14,8 @@ pub(crate) fn message(head: &Value, floats: &[&[f32]], words: &[&[u32]]) -> Vec<
     let mut text = head.to_string().into_bytes();
     // JSON may end in spaces.
     text.resize(text.len().next_multiple_of(4), b' ');
-    let count: usize = floats.iter().map(|f| f.len()).sum::<usize>() + words.iter().map(|w| w.len()).sum::<usize>();
+    let count: usize =
+        floats.iter().map(|f| f.len()).sum::<usize>() + words.iter().map(|w| w.len()).sum::<usize>();
     let mut out = Vec::with_capacity(4 + text.len() + 4 * count);
     out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
     out.extend_from_slice(&text);

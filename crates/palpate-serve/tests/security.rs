@@ -2,12 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests stop and speak like tests")]
 
 use palpate_serve::{Options, ServeError, Server};
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
+/// Silent connections that a test holds of the thousand it makes.
+const HELD: usize = 600;
 /// Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -60,7 +63,9 @@ fn socket(address: SocketAddr, origin: Option<&str>) -> Result<WebSocket<TcpStre
     }
     match tungstenite::client::client(request, connect(address)) {
         Ok((socket, _)) => Ok(socket),
-        Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(answer))) => Err(answer.status().as_u16()),
+        Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(answer))) => {
+            Err(answer.status().as_u16())
+        }
         Err(other) => panic!("{other}"),
     }
 }
@@ -71,7 +76,11 @@ fn a_foreign_origin_is_refused() {
     let a = server.address();
     for origin in ["http://evil.example", "null", "https://evil.example:8770", "http://127.0.0.1"] {
         assert_eq!(ask(a, "GET /", &[("Origin", origin)]).0, 403, "{origin}");
-        assert_eq!(ask(a, "POST /file?name=a.obj", &[("Origin", origin), ("Content-Length", "0")]).0, 403, "{origin}");
+        assert_eq!(
+            ask(a, "POST /file?name=a.obj", &[("Origin", origin), ("Content-Length", "0")]).0,
+            403,
+            "{origin}"
+        );
         assert_eq!(socket(a, Some(origin)).err(), Some(403), "{origin}");
     }
     let own = format!("http://{a}");
@@ -84,7 +93,8 @@ fn a_foreign_origin_is_refused() {
 fn a_foreign_host_is_refused() {
     let server = server(|_| {});
     let a = server.address();
-    let (wrong_port, suffix) = (format!("127.0.0.1:{}", a.port() ^ 1), format!("127.0.0.1.evil.example:{}", a.port()));
+    let (wrong_port, suffix) =
+        (format!("127.0.0.1:{}", a.port() ^ 1), format!("127.0.0.1.evil.example:{}", a.port()));
     let rebound = format!("evil.example:{}", a.port());
     for host in ["evil.example", &rebound, &wrong_port, &suffix, "127.0.0.1", ""] {
         assert_eq!(ask(a, "GET /", &[("Host", host)]).0, 421, "{host}");
@@ -209,7 +219,10 @@ fn malformed_frames_close_only_their_own_socket() {
         ("an opcode there is not", masked(0x83, &[0x80], &[])),
         ("a control frame in pieces", masked(0x09, &[0x80], &[])),
         ("a ping too long", masked(0x89, &[0xfe, 0x01, 0x00], &[0; 256])),
-        ("eight thousand million million bytes", masked(0x81, &[0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], b"x")),
+        (
+            "eight thousand million million bytes",
+            masked(0x81, &[0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], b"x"),
+        ),
         ("larger than allowed", masked(0x81, &[0xfe, 0xff, 0xff], &[b'x'; 65535])),
         ("text that is no UTF-8", masked(0x81, &[0x82], &[0xff, 0xfe])),
         ("text that is no JSON", masked(0x81, &[0x82], b"hi")),
@@ -237,12 +250,16 @@ fn a_thousand_connections_are_outlived() {
     let a = server.address();
     let mut page = socket(a, None).unwrap();
     // Silent ones, in front of which others must still be served.
-    let mut silent = Vec::new();
+    let mut silent = VecDeque::new();
     let mut refused = 0;
     for i in 0..1000 {
         match TcpStream::connect_timeout(&a, PATIENCE) {
-            Ok(stream) => silent.push(stream),
+            Ok(stream) => silent.push_back(stream),
             Err(_) => refused += 1,
+        }
+        // Files that are open at once are few on some machines; the server has closed the oldest long since.
+        if silent.len() > HELD {
+            silent.pop_front();
         }
         if i % 250 == 249 {
             still_serves(a);
@@ -259,7 +276,8 @@ fn a_thousand_connections_are_outlived() {
         std::thread::sleep(Duration::from_millis(20));
         left = silent.iter().filter(|s| open(s)).count();
     }
-    println!("{refused} refused, {} accepted, {left} still open", silent.len());
+    println!("{refused} refused, {} held, {left} still open", silent.len());
+    assert!(silent.len() > 2 * Options::default().connections, "too few came to try anything");
     assert!(left <= Options::default().connections, "{left} silent connections are open");
     // The page that was there before has lost nothing.
     page.send(Message::text(r#"{"type":"here"}"#)).unwrap();
@@ -310,7 +328,11 @@ fn a_port_that_is_taken_is_passed_over_and_a_stopped_server_is_gone() {
     assert!(a.port() > port, "{a}");
     still_serves(a);
     let (_, text) = ask(a, "GET /", &[]);
-    for header in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "referrer-policy: no-referrer"] {
+    for header in [
+        "content-security-policy: default-src 'none'",
+        "x-content-type-options: nosniff",
+        "referrer-policy: no-referrer",
+    ] {
         assert!(text.to_ascii_lowercase().contains(header), "{header}: {text}");
     }
     server.stop();

@@ -2,9 +2,9 @@
 
 use crate::{Body, Mark, Options, Scene, SimError, Simulation, State, Step};
 use glam::DQuat;
-use palpate::{Pose, Wrench};
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
+use palpate::{Pose, Wrench};
 use palpate_rapier::{ContactOptions, PalpateDispatcher, PalpateShape, tuned};
 use rapier3d::geometry::{ColliderBuilder, ColliderHandle, NarrowPhase, SharedShape};
 use rapier3d::math::{Pose as Place, Vector};
@@ -123,7 +123,9 @@ impl Simulation for Rapier {
     }
 
     fn push(&mut self, body: usize, wrench: &Wrench) -> bool {
-        let Some(b) = self.handles.get(body).and_then(|h| self.world.bodies.get_mut(h.0)) else { return false };
+        let Some(b) = self.handles.get(body).and_then(|h| self.world.bodies.get_mut(h.0)) else {
+            return false;
+        };
         b.reset_forces(true);
         b.reset_torques(true);
         if wrench.force.is_finite() && wrench.torque.is_finite() {

@@ -29,12 +29,12 @@ function start(): void {
   const link = new Link();
   const hand = new Hand(view, link);
   const recorder = new Recorder(hand);
-  const plot = (name: string, least: number, text: (v: number) => string) => new Plot($<HTMLCanvasElement>(`plot-${name}`), $(`out-${name}`), least, text);
+  const plot = (name: string, least: number, text: (v: number) => string, fixed = false) => new Plot($<HTMLCanvasElement>(`plot-${name}`), $(`out-${name}`), least, text, fixed);
   const plots = {
     force: plot("force", 1, newtons),
     depth: plot("depth", 1e-3, length),
     micros: plot("micros", 50, (v) => `${v.toFixed(0)} µs`),
-    rate: plot("rate", 1000, (v) => `${v.toFixed(0)} Hz`),
+    rate: plot("rate", 1200, (v) => `${v.toFixed(0)} Hz`, true),
   };
   let info: SceneInfo | null = null;
   let last: Snapshot | null = null;

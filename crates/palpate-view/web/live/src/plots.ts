@@ -8,7 +8,7 @@ export class Plot {
   private drawn = 0;
 
   /** `least`: the smallest top of the scale. */
-  constructor(private canvas: HTMLCanvasElement, private out: HTMLElement, private least: number, private text: (v: number) => string, private from = 0) {}
+  constructor(private canvas: HTMLCanvasElement, private out: HTMLElement, private least: number, private text: (v: number) => string, private fixed = false) {}
 
   add(time: number, value: number): void {
     // A scene that began anew.
@@ -31,6 +31,13 @@ export class Plot {
     return this.values.reduce((a, b) => Math.max(a, b), 0);
   }
 
+  /** The largest but for two in a hundred: one late tick does not flatten the rest. */
+  private get usual(): number {
+    if (!this.values.length) return 0;
+    const sorted = [...this.values].sort((a, b) => a - b);
+    return sorted[Math.floor(0.98 * (sorted.length - 1))];
+  }
+
   draw(now: number): void {
     // Twenty times a second is enough for the eye.
     if (now - this.drawn < 50) return;
@@ -44,14 +51,14 @@ export class Plot {
     if (!g) return;
     const style = getComputedStyle(c);
     const colour = (name: string) => style.getPropertyValue(name);
-    const top = nice(Math.max(this.least, this.most * 1.08));
+    const top = this.fixed ? this.least : nice(Math.max(this.least, this.usual * 1.08));
     const x = (t: number) => w * (1 - (this.times[this.times.length - 1] - t) / SECONDS);
-    const y = (v: number) => h - 2 * ratio - (h - 6 * ratio) * ((v - this.from) / (top - this.from));
+    const y = (v: number) => h - 2 * ratio - (h - 6 * ratio) * Math.min(1.04, v / top);
     g.clearRect(0, 0, w, h);
     g.strokeStyle = colour("--line");
     g.lineWidth = ratio;
     g.beginPath();
-    for (const v of [this.from, this.from + (top - this.from) / 2, top]) {
+    for (const v of [0, top / 2, top]) {
       const at = Math.round(y(v)) + 0.5;
       g.moveTo(0, at);
       g.lineTo(w, at);
@@ -63,13 +70,13 @@ export class Plot {
     g.fillText(this.text(top), 2 * ratio, y(top) + 2 * ratio);
     if (this.times.length < 2) return;
     g.beginPath();
-    this.times.forEach((t, i) => g.lineTo(x(t), y(Math.max(this.from, this.values[i]))));
+    this.times.forEach((t, i) => g.lineTo(x(t), y(Math.max(0, this.values[i]))));
     g.strokeStyle = colour("--blue");
     g.lineWidth = 1.6 * ratio;
     g.lineJoin = "round";
     g.stroke();
-    g.lineTo(w, y(this.from));
-    g.lineTo(x(this.times[0]), y(this.from));
+    g.lineTo(w, y(0));
+    g.lineTo(x(this.times[0]), y(0));
     g.fillStyle = colour("--area");
     g.fill();
   }

@@ -10,10 +10,13 @@ import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.j
 import type { Link, SceneInfo, Snapshot } from "./link";
 
 const MOST_MARKS = 400;
+const MOST_NODES = 4000;
 /** Sharper edges than this are drawn sharp [rad]. */
 const CREASE = 0.6;
 /** Meshes with more triangles are drawn smooth: sharp ones take three vertices each. */
 const MOST_CREASED = 250000;
+/** Share of the view that a scene fills [1]. */
+const FILLED = 0.86;
 /** Force whose arrow is as long as half the scene [N]. */
 const LONG_FORCE = 10;
 
@@ -48,7 +51,9 @@ export class View {
   private world = new Group();
   private marks: InstancedMesh;
   private normals: LineSegments;
-  private nodes: InstancedMesh;
+  /** Nodes that reach the other shape, and those that do not. */
+  private hits: InstancedMesh;
+  private misses: InstancedMesh;
   private force = arrow("#d6312b");
   private torque = ring("#8e44c9");
   private spring: LineSegments;
@@ -67,9 +72,14 @@ export class View {
     this.marks.renderOrder = 20;
     this.normals = lines("#b3160a", 2 * MOST_MARKS, 19);
     this.spring = lines(HAND, 2, 18);
-    this.nodes = new InstancedMesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ transparent: true, opacity: 0.22, depthWrite: false }), 4000);
-    this.nodes.renderOrder = 6;
-    for (const o of [this.marks, this.normals, this.spring, this.nodes]) {
+    const node = (color: string, opacity: number, order: number) => {
+      const out = new InstancedMesh(new SphereGeometry(1, 14, 10), new MeshBasicMaterial({ color, transparent: true, opacity, depthWrite: false, depthTest: false }), MOST_NODES);
+      out.renderOrder = order;
+      return out;
+    };
+    this.misses = node("#3c7bd9", 0.12, 12);
+    this.hits = node("#e2341d", 0.4, 13);
+    for (const o of [this.marks, this.normals, this.spring, this.hits, this.misses]) {
       o.frustumCulled = false;
       o.visible = false;
       this.world.add(o);
@@ -101,7 +111,7 @@ export class View {
     this.bodies = [];
     const size = Math.hypot(...info.max.map((v, i) => v - info.min[i])) || 1;
     this.scale = 2 / size;
-    this.marks.count = this.nodes.count = 0;
+    this.marks.count = this.hits.count = this.misses.count = 0;
     this.force.visible = this.torque.visible = this.spring.visible = false;
     const all = await Promise.all(info.bodies.map((_, i) => link.body(info.generation, i, "mesh")));
     // Another scene may have come meanwhile.
@@ -132,7 +142,8 @@ export class View {
         const geometry = new BufferGeometry();
         const positions = new Float32Array(got.buffer, got.at, 3 * got.head.points).map((v) => v * this.scale);
         geometry.setAttribute("position", new BufferAttribute(positions, 3));
-        drawn.surface = new Points(geometry, new PointsMaterial({ color: colour, size: 0.9 * got.head.spacing * this.scale, sizeAttenuation: true }));
+        geometry.setAttribute("color", new BufferAttribute(heights(positions, info.up, colour), 3));
+        drawn.surface = new Points(geometry, new PointsMaterial({ vertexColors: true, size: 1.1 * got.head.spacing * this.scale, sizeAttenuation: true }));
       }
       if (drawn.surface) drawn.group.add(drawn.surface);
       drawn.group.add(drawn.extra);
@@ -155,8 +166,7 @@ export class View {
     const side = new Vector3(up[1] || up[2] ? 1 : 0, up[0], 0);
     const front = new Vector3().crossVectors(side, this.camera.up).normalize();
     const from = front.multiplyScalar(0.85).addScaledVector(side, 0.5).addScaledVector(this.camera.up, 0.42).normalize();
-    const narrow = Math.min(1, this.camera.aspect);
-    this.camera.position.copy(centre).addScaledVector(from, 2.65 / narrow);
+    this.camera.position.copy(centre).addScaledVector(from, this.fitting(centre, from));
     this.controls.target.copy(centre);
     // Three keeps what is up from when the controls were made.
     this.controls.dispose();
@@ -169,6 +179,24 @@ export class View {
     this.controls = controls;
     controls.update();
     this.dirty = true;
+  }
+
+  /** How far away everything is in the picture, seen along `from`. */
+  private fitting(centre: Vector3, from: Vector3): number {
+    const right = new Vector3().crossVectors(this.camera.up, from).normalize();
+    const up = new Vector3().crossVectors(from, right);
+    const tall = Math.tan((this.camera.fov * Math.PI) / 360) * FILLED;
+    let far = 0.5;
+    this.info?.bodies.forEach((b, i) => {
+      const group = this.bodies[i]?.group;
+      for (let k = 0; group && k < 8; k++) {
+        const corner = new Vector3(...[0, 1, 2].map((a) => (k & (1 << a) ? b.max[a] : b.min[a]) * this.scale));
+        corner.applyQuaternion(group.quaternion).add(group.position).sub(centre);
+        const needed = Math.max(Math.abs(corner.dot(up)) / tall, Math.abs(corner.dot(right)) / (tall * this.camera.aspect));
+        far = Math.max(far, corner.dot(from) + needed);
+      }
+    });
+    return far;
   }
 
   /** Everything as a snapshot says. */
@@ -193,18 +221,16 @@ export class View {
       this.marks.instanceMatrix.needsUpdate = ends.needsUpdate = true;
       this.normals.geometry.setDrawRange(0, 2 * this.marks.count);
     }
-    this.nodes.visible = wants.nodes && now.nodes > 0;
-    if (this.nodes.visible) {
-      const [hit, miss] = [new Color("#e2341d"), new Color("#3c7bd9")];
-      for (let i = 0; i < now.nodes; i++) {
+    this.hits.visible = this.misses.visible = wants.nodes && now.nodes > 0;
+    if (this.hits.visible) {
+      this.hits.count = this.misses.count = 0;
+      for (let i = 0; i < Math.min(now.nodes, MOST_NODES); i++) {
         const [x, y, z, r, colliding] = shot.nodes.subarray(5 * i, 5 * i + 5);
         const s = Math.max(r * this.scale, 1e-4);
-        this.nodes.setMatrixAt(i, m.makeScale(s, s, s).setPosition(x * this.scale, y * this.scale, z * this.scale));
-        this.nodes.setColorAt(i, colliding ? hit : miss);
+        const of = colliding ? this.hits : this.misses;
+        of.setMatrixAt(of.count++, m.makeScale(s, s, s).setPosition(x * this.scale, y * this.scale, z * this.scale));
       }
-      this.nodes.count = now.nodes;
-      this.nodes.instanceMatrix.needsUpdate = true;
-      if (this.nodes.instanceColor) this.nodes.instanceColor.needsUpdate = true;
+      this.hits.instanceMatrix.needsUpdate = this.misses.instanceMatrix.needsUpdate = true;
     }
     const centre = new Vector3(...now.centre).multiplyScalar(this.scale);
     this.arrows(now.force, now.torque, centre, wants.force);
@@ -241,7 +267,7 @@ export class View {
     if (this.torque.visible) {
       this.torque.position.copy(centre);
       this.torque.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), t.normalize());
-      this.torque.scale.setScalar(this.toolSize * (0.45 + 0.9 * Math.min(1, Math.sqrt(turn / 3))));
+      this.torque.scale.setScalar(this.toolSize * (0.4 + 0.5 * Math.min(1, Math.sqrt(turn / 3))));
     }
   }
 
@@ -283,6 +309,17 @@ export class View {
     caption.split("\n").forEach((line, i) => g.fillText(line, 16 * ratio, (28 + 20 * i) * ratio));
     return out;
   }
+}
+
+/** Colours of points that have no light of their own: by height, so that their form is seen. */
+function heights(positions: Float32Array, up: number[], colour: Color): Float32Array {
+  const out = new Float32Array(positions.length);
+  const at = (i: number) => positions[i] * up[0] + positions[i + 1] * up[1] + positions[i + 2] * up[2];
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < positions.length; i += 3) [low, high] = [Math.min(low, at(i)), Math.max(high, at(i))];
+  const [dark, light, c] = [colour.clone().multiplyScalar(0.35), colour.clone().lerp(new Color("#ffe9c0"), 0.55), new Color()];
+  for (let i = 0; i < positions.length; i += 3) c.lerpColors(dark, light, (at(i) - low) / (high - low || 1)).toArray(out, i);
+  return out;
 }
 
 /** An arrow along y, one unit long, seen through everything. */
