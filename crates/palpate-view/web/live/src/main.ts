@@ -100,8 +100,9 @@ function start(): void {
     pick("of").replaceChildren(new Option("all", ""), ...shapes.map(([b, i]) => new Option(b.name, String(i))));
     choice.of = null;
     // Scenes without shapes have nothing to look into.
-    for (const option of pick("mode").options) option.disabled = option.value !== "mesh" && !shapes.length;
-    if (!shapes.length) choose("mesh");
+    const pair = scene.bodies.length === 2 && shapes.length === 2;
+    for (const option of pick("mode").options) option.disabled = option.value !== "mesh" && (!shapes.length || (option.value === "nodes" && !pair));
+    if (pick("mode").selectedOptions[0]?.disabled) choose("mesh");
     pick("of").disabled = !shapes.length;
     await view.enter(scene, link);
     tune();
@@ -126,8 +127,10 @@ function start(): void {
   // ---- ways to look ----
 
   function levels(): number[] {
-    const shapes = info?.bodies.filter((b, i) => b.kind === "shape" && (choice.of === null || choice.of === i)) ?? [];
-    return shapes.map((b) => b.levels?.length ?? 1);
+    const shapes = info?.bodies.filter((b) => b.kind === "shape") ?? [];
+    // A query walks the tree of the shape with fewer points.
+    if (choice.mode.id === "nodes") return [shapes.reduce((a, b) => ((b.points ?? 0) < (a.points ?? 0) ? b : a), shapes[0])?.levels?.length ?? 1];
+    return shapes.filter((b) => choice.of === null || info?.bodies[choice.of] === b).map((b) => b.levels?.length ?? 1);
   }
 
   function tune(): void {
