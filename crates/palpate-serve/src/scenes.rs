@@ -166,7 +166,7 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let b = load(second)?;
             let b = scaled(b.clone(), 0.06 / extent(&b));
             let b = shape(b, Size::Resolution(96), progress)?;
-            let start = above(&a, &b);
+            let start = above(&a, &b, DVec3::Y);
             let name =
                 |p: &PathBuf| p.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             let (na, nb) = (name(first), name(second));
@@ -237,7 +237,7 @@ pub(crate) fn dropped(
     let size = a.aabb().extent().max_element();
     let tool = scaled(samples::torus_knot(2, 3, 0.03, 0.0125, 0.006, 300, 20), size * TOOL / 0.09);
     let b = shape(tool, Size::Resolution(64), progress)?;
-    let start = above(&a, &b);
+    let start = above(&a, &b, DVec3::Z);
     let stage = Stage {
         generation,
         id: "dropped".to_owned(),
@@ -284,11 +284,10 @@ fn scaled(mut mesh: RawMesh, factor: f64) -> RawMesh {
 }
 
 /// A pose of the tool that is free, above the touched shape.
-fn above(a: &Shape, b: &Shape) -> Pose {
+fn above(a: &Shape, b: &Shape, up: DVec3) -> Pose {
     let (a, b) = (a.aabb(), b.aabb());
-    let lift = a.max.z - b.min.z + 0.05 * a.extent().max_element();
-    let centre = a.centre() - b.centre();
-    Pose::from_translation(DVec3::new(centre.x, centre.y, lift))
+    let room = 0.5 * (a.extent() + b.extent()).dot(up.abs()) + 0.05 * a.extent().max_element();
+    Pose::from_translation(a.centre() - b.centre() + up * room)
 }
 
 fn two(a: (&str, Shape), b: (&str, Shape), start: Pose) -> Vec<Body> {

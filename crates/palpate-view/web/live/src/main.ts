@@ -289,7 +289,7 @@ function start(): void {
       const torque = Math.hypot(...now.torque) * 1000;
       const nodesText = now.visited ? `, ${now.visited.toLocaleString("en")} nodes visited` : "";
       $("hud").textContent =
-        `${now.contacts.toLocaleString("en")} contacts${nodesText}\n` +
+        `${now.contacts.toLocaleString("en")} contact${now.contacts === 1 ? "" : "s"}${nodesText}\n` +
         (now.most.force > 0 ? `force ${newtons(now.most.force)}, torque ${torque.toFixed(0)} N mm` : "free");
     }
     if (time - counted > 1000) {

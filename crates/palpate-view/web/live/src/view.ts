@@ -206,7 +206,8 @@ export class View {
     now.bodies.forEach((p, i) => this.bodies[i] && pose(this.bodies[i].group, p, this.scale));
     for (const d of shot.deformed) this.deform(d.body, d.positions);
     const m = new Matrix4();
-    const size = 0.014;
+    // Many become small, so that they are told apart.
+    const size = now.marks > 60 ? 0.007 : 0.013;
     this.marks.visible = this.normals.visible = wants.contacts && now.marks > 0;
     if (this.marks.visible) {
       const ends = this.normals.geometry.getAttribute("position") as BufferAttribute;
