@@ -9,6 +9,7 @@ mod cmd;
 mod describe;
 mod drop;
 mod engine;
+mod feel;
 mod files;
 mod formats;
 mod gpu;
@@ -52,6 +53,8 @@ SCAN is a PLY, XYZ, CSV, PCD, LAS or LAZ file, or a mesh, whose vertices are tak
   palpate press part.palp scan.las --pose \"0 0 0.1\"
                                                where does a scan touch a part, and with which force?
   palpate solid vase.ply -o vase.stl           make a closed mesh of a scan
+  palpate feel hole.stl peg.stl --unit mm --motion wedge
+                                               feel it, with a haptic device or a simulated hand
 
 MESH is an OBJ, STL, PLY, glTF, GLB or OFF file, or sample:NAME (try `palpate inspect sample:gear`).
 Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 done, 1 the answer is no,
@@ -94,6 +97,7 @@ enum Command {
     Touch(cmd::touch::Args),
     Press(cmd::press::Args),
     Solid(cmd::solid::Args),
+    Feel(cmd::feel::Args),
     Gpu(cmd::gpu::Args),
     #[cfg(feature = "serve")]
     Serve(cmd::serve::Args),
@@ -124,6 +128,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Touch(args)) => cmd::touch::run(&args, &global),
         Some(Command::Press(args)) => cmd::press::run(&args, &global),
         Some(Command::Solid(args)) => cmd::solid::run(&args, &global),
+        Some(Command::Feel(args)) => cmd::feel::run(&args, &global),
         Some(Command::Gpu(args)) => cmd::gpu::run(&args, &global),
         Some(Command::Bench(args)) => cmd::bench::run(&args, &global),
     }

@@ -12,6 +12,7 @@ pub mod engines;
 pub mod error;
 pub mod generation;
 pub mod gpu;
+pub mod haptic;
 pub mod machine;
 pub mod ours;
 pub mod paper;
@@ -24,7 +25,8 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 7] = ["generation", "encodings", "contact", "engines", "soft", "cloud", "gpu"];
+pub const NAMES: [&str; 8] =
+    ["generation", "encodings", "contact", "engines", "soft", "cloud", "gpu", "haptic"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -100,6 +102,7 @@ pub fn run(options: &Options) -> Result<()> {
         "soft" => soft::run(options)?,
         "cloud" => cloud::run(options)?,
         "gpu" => gpu::run(options)?,
+        "haptic" => haptic::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod distance;
 pub(crate) mod drop;
 pub(crate) mod export;
+pub(crate) mod feel;
 pub(crate) mod gpu;
 pub(crate) mod inspect;
 pub(crate) mod press;

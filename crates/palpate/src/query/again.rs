@@ -73,6 +73,32 @@ impl Query {
         &self.contacts
     }
 
+    /// Contacts of both directions as [`Query::both`] finds them, and perhaps more that are hardly farther than `margin` [m], for questions about
+    /// one pair that hardly moves from one to the next: only points that were near a moment ago are tested. B's points in A, then A's points in
+    /// B; in the order of the points, frame A.
+    ///
+    /// `spread` is the scale of what is near: what lies that much farther is worth testing in vain, a voxel or so [m]. Where shapes lie close
+    /// along much of their surfaces it takes a fraction of the time; where they move far it is as [`Query::both`].
+    pub fn both_again(
+        &mut self,
+        a: &Shape,
+        b: &Shape,
+        a_from_b: &Pose,
+        margin: f64,
+        spread: f64,
+    ) -> (&Contacts, &Contacts) {
+        let mut second = core::mem::take(&mut self.second);
+        core::mem::swap(&mut self.contacts, &mut second);
+        self.contacts_again(a, b, a_from_b, margin, spread, true);
+        let stats = self.stats;
+        core::mem::swap(&mut self.contacts, &mut second);
+        self.second = second;
+        self.contacts_again(a, b, a_from_b, margin, spread, false);
+        self.stats.nodes += stats.nodes;
+        self.stats.points += stats.points;
+        (&self.contacts, &self.second)
+    }
+
     /// Nothing was asked yet.
     pub(crate) fn forget_last(&mut self) {
         self.contacts.list.clear();
@@ -140,7 +166,7 @@ mod tests {
         let knot = Shape::build(mesh, 0.03, &Default::default()).unwrap();
         let mesh = Mesh::new(samples::bumpy_sphere(0.7, 0.05, 8, 5, 1), &RepairParams::default()).unwrap();
         let ball = Shape::build(mesh, 0.02, &Default::default()).unwrap();
-        let (mut query, mut fresh) = (Query::new(), Query::new());
+        let (mut query, mut both, mut fresh) = (Query::new(), Query::new(), Query::new());
         let (mut held, mut anew, mut most) = (0, 0, 0);
         let (mut turn, mut at) = (DQuat::IDENTITY, DVec3::new(0.9, 0.2, 0.3));
         for i in 0..600 {
@@ -161,6 +187,11 @@ mod tests {
                 assert_eq!(found.list, expected.list, "step {i}");
                 most = most.max(found.list.len());
             }
+            let (one, two) = both.both_again(&knot, &ball, &pose, margin, spread);
+            let mut got = [one.list.clone(), two.list.clone()];
+            got.iter_mut().for_each(|l| l.retain(|c| c.distance <= margin as f32));
+            let (one, two) = fresh.both(&knot, &ball, &pose, &QueryParams { margin, ..Default::default() });
+            assert_eq!([&got[0], &got[1]], [&one.list, &two.list], "step {i}");
         }
         assert!(held > 400 && anew > 100 && most > 100, "{held} held, {anew} anew, {most}");
         // Another shape, and a pose that is none.

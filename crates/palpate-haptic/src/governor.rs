@@ -1,0 +1,128 @@
+//! What stands between a computed wrench and a motor: limits, a slow start, a quick end.
+
+use crate::device::DeviceLimits;
+use palpate::force::{LimitState, Limits};
+use palpate::math::Wrench;
+
+/// How long force takes to come in after a start or a fault [s].
+pub const ENGAGE: f64 = 0.25;
+/// How long it takes to go after a fault [s].
+pub const FADE: f64 = 2e-3;
+/// How long the whole range of force takes at least [s]: steps become ramps of some ticks.
+const RANGE: f64 = 10e-3;
+
+/// Keeps a wrench within what a device may be given.
+#[derive(Clone, Debug)]
+pub struct Governor {
+    limits: Limits,
+    state: LimitState,
+    /// Share of the force that is let through [1].
+    share: f64,
+    faulty: bool,
+    saturated: u64,
+    slewed: u64,
+}
+
+impl Governor {
+    /// For a device. Torque that it cannot give is left out: what is felt of a wrench is then its force at the handle's origin.
+    pub fn new(limits: &DeviceLimits) -> Self {
+        let limits = Limits {
+            force: limits.force,
+            torque: limits.torque,
+            force_rate: limits.force / RANGE,
+            torque_rate: limits.torque / RANGE,
+        };
+        Self { limits, state: LimitState::default(), share: 0.0, faulty: false, saturated: 0, slewed: 0 }
+    }
+
+    /// Something is wrong: force goes within [`FADE`] seconds and comes back, after [`Governor::clear`], within [`ENGAGE`].
+    pub fn fault(&mut self) {
+        self.faulty = true;
+    }
+
+    /// Force is gone already: nothing is on the motors.
+    pub fn cut(&mut self) {
+        self.faulty = true;
+        self.share = 0.0;
+        self.state = LimitState::default();
+    }
+
+    /// All is well again.
+    pub fn clear(&mut self) {
+        self.faulty = false;
+    }
+
+    /// Share of the force that is let through [1]: 0 at the start and after faults.
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// How often force was cut to what the device may be given, and how often it changed too fast.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.saturated, self.slewed)
+    }
+
+    /// The wrench that may be given, `dt` seconds after the last one. One that is not finite counts as a fault.
+    pub fn pass(&mut self, wrench: &Wrench, dt: f64) -> Wrench {
+        let finite = wrench.force.is_finite() && wrench.torque.is_finite();
+        if self.faulty || !finite {
+            // From what is on the motors now, whatever was wanted.
+            let before = self.share;
+            self.share = (self.share - dt / FADE).max(0.0);
+            let keep = if before > 0.0 { self.share / before } else { 0.0 };
+            self.state.last = self.state.last * keep;
+            return self.state.last;
+        }
+        self.share = (self.share + dt / ENGAGE).min(1.0);
+        let found = self.limits.apply(&(*wrench * self.share), dt, &mut self.state);
+        self.saturated += u64::from(found.saturated);
+        self.slewed += u64::from(found.slewed);
+        found.wrench
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DVec3;
+
+    fn push(z: f64) -> Wrench {
+        Wrench { force: DVec3::Z * z, torque: DVec3::X * 0.1 }
+    }
+
+    #[test]
+    fn force_comes_slowly_goes_quickly_and_stays_within_limits() {
+        let limits = DeviceLimits::INVERSE3;
+        let mut governor = Governor::new(&limits);
+        let mut last = 0.0;
+        for _ in 0..300 {
+            assert_eq!(governor.pass(&push(0.0), 1e-3).force, DVec3::ZERO);
+        }
+        for i in 0..400 {
+            let out = governor.pass(&push(50.0), 1e-3);
+            assert!(out.force.z <= limits.force && out.force.z - last <= limits.force / 10.0 + 1e-12, "{i}");
+            assert!(out.torque == DVec3::ZERO, "no motors for it");
+            last = out.force.z;
+        }
+        assert!((last - limits.force).abs() < 1e-9, "{last}");
+        governor.fault();
+        let steps: Vec<f64> = (0..5).map(|_| governor.pass(&push(50.0), 1e-3).force.z).collect();
+        assert!(steps[0] < limits.force && steps[1..].iter().all(|f| *f < 1e-9), "{steps:?}");
+        governor.clear();
+        assert!(governor.pass(&push(50.0), 1e-3).force.z < 1.0);
+        assert!(governor.counts().0 > 0 && governor.counts().1 > 0);
+    }
+
+    #[test]
+    fn no_number_is_no_force() {
+        let mut governor = Governor::new(&DeviceLimits::SIGMA7);
+        for _ in 0..300 {
+            governor.pass(&push(5.0), 1e-3);
+        }
+        for _ in 0..4 {
+            let out = governor.pass(&push(f64::NAN), 1e-3);
+            assert!(out.force.is_finite() && out.force.z < 5.0);
+        }
+        assert_eq!(governor.pass(&push(f64::NAN), 1e-3), Wrench::ZERO);
+    }
+}
