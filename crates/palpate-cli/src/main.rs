@@ -32,7 +32,9 @@ use std::panic;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "Examples:
-  palpate                                      build a sample and write a page with pictures
+  palpate                                      touch shapes on a page: prints its address
+  palpate serve --scene nut                    the same, with another scene
+  palpate demo                                 build a sample and write a page with pictures
   palpate inspect gear.stl --unit mm           what is this mesh, and what is wrong with it?
   palpate build gear.stl --unit mm -o gear.palp
   palpate distance gear.palp --points p.csv    signed distance of each point, negative inside
@@ -60,7 +62,7 @@ Lengths are in metres unless a unit follows: 0.5mm, 20um, 1in. Exit codes: 0 don
 
 /// Contact, distance and force between 3D shapes of any complexity.
 ///
-/// Without a command: builds a sample shape, prints its report and writes a page with pictures.
+/// Without a command: serves a page on which shapes are touched, as `palpate serve` does.
 #[derive(Debug, Parser)]
 #[command(name = "palpate", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -97,13 +99,23 @@ enum Command {
     Solid(cmd::solid::Args),
     Feel(cmd::feel::Args),
     Gpu(cmd::gpu::Args),
+    #[cfg(feature = "serve")]
+    Serve(cmd::serve::Args),
+    /// Build a sample shape, print its report and write a page with pictures
+    Demo,
     Bench(cmd::bench::Args),
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let global = cli.global;
     match cli.command {
+        #[cfg(feature = "serve")]
+        None => cmd::serve::run(&cmd::serve::Args::plain(), &global),
+        #[cfg(not(feature = "serve"))]
         None => cmd::demo::run(&global),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(args)) => cmd::serve::run(&args, &global),
+        Some(Command::Demo) => cmd::demo::run(&global),
         Some(Command::Inspect(args)) => cmd::inspect::run(&args, &global),
         Some(Command::Build(args)) => cmd::build::run(&args, &global),
         Some(Command::Distance(args)) => cmd::distance::run(&args, &global),

@@ -312,9 +312,9 @@ fn export_writes_every_kind() {
 }
 
 #[test]
-fn no_arguments_write_a_page() {
+fn the_demo_writes_a_page() {
     let folder = Folder::new("demo");
-    let output = palpate_in(&folder.0, &["--json"]);
+    let output = palpate_in(&folder.0, &["demo", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let value: Value = serde_json::from_str(&stdout(&output)).unwrap();
     has_keys(&value, BUILD_KEYS);

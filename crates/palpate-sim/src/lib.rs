@@ -15,7 +15,7 @@ pub use scene::{Body, Motion, Scene};
 
 use glam::DVec3;
 use palpate::manifold::Choice;
-use palpate::{Pose, world::WorldError};
+use palpate::{Pose, Wrench, world::WorldError};
 use thiserror::Error;
 
 /// Who moves the bodies.
@@ -106,6 +106,10 @@ pub struct Step {
 pub trait Simulation: Send {
     /// Goes on by one step of the rate it was started with.
     fn step(&mut self) -> Result<Step, SimError>;
+    /// Gives a body a wrench at its centre of mass, in the world's frame, for every step until told otherwise; false: this engine cannot.
+    fn push(&mut self, _body: usize, _wrench: &Wrench) -> bool {
+        false
+    }
     /// The state of a body, as the scene numbers them.
     fn state(&self, body: usize) -> State;
     /// Adds the contacts of the last step that have depth.

@@ -2,9 +2,9 @@
 
 use crate::{Body, Mark, Options, Scene, SimError, Simulation, State, Step};
 use glam::DQuat;
-use palpate::Pose;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
+use palpate::{Pose, Wrench};
 use palpate_rapier::{ContactOptions, PalpateDispatcher, PalpateShape, tuned};
 use rapier3d::geometry::{ColliderBuilder, ColliderHandle, NarrowPhase, SharedShape};
 use rapier3d::math::{Pose as Place, Vector};
@@ -120,6 +120,19 @@ impl Simulation for Rapier {
         }
         step.lost = (0..self.handles.len()).filter(|i| !self.state(*i).pose.is_finite()).count();
         Ok(step)
+    }
+
+    fn push(&mut self, body: usize, wrench: &Wrench) -> bool {
+        let Some(b) = self.handles.get(body).and_then(|h| self.world.bodies.get_mut(h.0)) else {
+            return false;
+        };
+        b.reset_forces(true);
+        b.reset_torques(true);
+        if wrench.force.is_finite() && wrench.torque.is_finite() {
+            b.add_force(wrench.force.as_vec3(), true);
+            b.add_torque(wrench.torque.as_vec3(), true);
+        }
+        true
     }
 
     fn state(&self, body: usize) -> State {

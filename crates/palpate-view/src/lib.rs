@@ -15,6 +15,7 @@ pub mod font;
 pub mod glass;
 pub mod html;
 pub mod image;
+pub mod live;
 pub mod player;
 pub mod png;
 pub mod probing;

@@ -1,4 +1,4 @@
-//! `palpate` alone: a sample shape from mesh to page, to see what the program does.
+//! `palpate demo`: a sample shape from mesh to page, to see what the program does.
 
 use crate::Global;
 use crate::ask::Question;
@@ -64,7 +64,7 @@ pub(crate) fn run(global: &Global) -> Result<Outcome> {
     let words = "A second gear rolls around the first one, first with some play, then ever closer. Below zero the teeth overlap; \
                  the picture shows the deepest pose, with the points of one gear in the other coloured by depth.";
     let motion = Some(("Contact: two gears in mesh", words, &motion));
-    let wanted = Wanted { output: &output, up: Some(DVec3::Z), command: "palpate", motion };
+    let wanted = Wanted { output: &output, up: Some(DVec3::Z), command: "palpate demo", motion };
     let mut outcome = report::write(&Input::Sample(SAMPLE.into()), &build, &wanted, global)?;
     outcome.text += "two gears in mesh: try `palpate query sample:gear sample:gear --pose \"60.3mm 0 0 0 0 0.0654 0.9979\"`\n";
     outcome.text += "open the page in a browser; then try `palpate report YOUR-MESH.stl --unit mm`\n";

@@ -13,6 +13,8 @@ pub(crate) mod inspect;
 pub(crate) mod press;
 pub(crate) mod query;
 pub(crate) mod report;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod soft;
 pub(crate) mod solid;
 pub(crate) mod touch;
