@@ -27,6 +27,8 @@ FLAGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
+    # On a busy machine drawing in software takes longer than a graphics card may.
+    "--disable-gpu-watchdog",
 ]
 # A machine without a graphics card draws slowly, and two cores may be busy.
 PATIENCE = 90_000

@@ -86,6 +86,8 @@ export class View {
     }
     this.world.add(this.force, this.torque);
     this.force.visible = this.torque.visible = false;
+    // A browser may take the graphics card away and give it back; three makes everything anew.
+    canvas.addEventListener("webglcontextrestored", () => (this.dirty = true));
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.resize();
   }
