@@ -10,13 +10,16 @@ use palpate::cloud::Cloud;
 use palpate::math::Pose;
 use palpate::mesh::{Format, Mesh, RawMesh, samples, unit_scale};
 use palpate::progress::Progress;
-use palpate::shape::{Shape, Size};
+use palpate::shape::{Shape, ShapeParams, Size};
 use std::path::PathBuf;
 
 /// Cells along the largest extent of a file that was dropped. More: a longer build. Fewer: small features are lost.
 const DROPPED: u32 = 128;
 /// Size of the tool for a dropped file, of the file's size [1].
 const TOOL: f64 = 0.25;
+/// Voxel of a nut and its bolt [m], and voxels from point to point: the gap between the threads is 0.15 mm. With larger voxels the tool, which
+/// keeps a share of them as distance, sticks in the thread; with more points a tick takes longer.
+const THREAD: (f64, f64) = (1e-4, 8.0);
 /// Most characters of a name that came from the network.
 const LABEL: usize = 60;
 
@@ -101,8 +104,8 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
         }
         Make::Nut => {
             let (bolt, nut) = samples::nut_and_bolt(samples::NUT_AND_BOLT_FINENESS);
-            let a = shape(bolt, Size::Voxel(2.5e-4), progress)?;
-            let b = shape(nut, Size::Voxel(2.5e-4), progress)?;
+            let a = spaced(bolt, Size::Voxel(THREAD.0), THREAD.1, progress)?;
+            let b = spaced(nut, Size::Voxel(THREAD.0), THREAD.1, progress)?;
             let words = "An M16 nut on its bolt, screwed on by a few turns. Turn it (keys U and O, or drag with Turn) and it \
                          follows the thread; pull it and it holds.";
             Ok(pair(stage(words, two(("bolt", a), ("nut", b), Pose::IDENTITY), DVec3::Z)))
@@ -265,9 +268,15 @@ fn shown(label: &str) -> String {
 
 /// A shape, or why there is none.
 fn shape(raw: RawMesh, size: Size, progress: &dyn Progress) -> Result<Shape, String> {
+    spaced(raw, size, palpate::shape::SPACING, progress)
+}
+
+/// The same with points so many voxels apart.
+fn spaced(raw: RawMesh, size: Size, apart: f64, progress: &dyn Progress) -> Result<Shape, String> {
     let mesh = Mesh::new(raw, &Default::default()).map_err(|e| e.to_string())?;
     let voxel = size.voxel(mesh.aabb()).map_err(|e| e.to_string())?;
-    Shape::build_with(mesh, voxel, &Default::default(), progress).map_err(|e| e.to_string())
+    let params = ShapeParams { spacing: Some(apart * voxel), ..ShapeParams::default() };
+    Shape::build_with(mesh, voxel, &params, progress).map_err(|e| e.to_string())
 }
 
 fn extent(mesh: &RawMesh) -> f64 {
@@ -353,6 +362,33 @@ mod tests {
             }
             assert!(most > 0.1, "{}: no force", entry.id);
         }
+    }
+
+    fn stage_bytes(stage: &Stage) -> usize {
+        let bytes = |b: &Body| if let Geometry::Shape(s) = &b.geometry { s.bytes() } else { 0 };
+        stage.bodies.iter().map(bytes).sum()
+    }
+
+    #[test]
+    fn a_nut_that_is_turned_follows_its_thread() {
+        let entry = list(None).into_iter().find(|e| e.id == "nut").unwrap();
+        let (stage, mut act) = build(&entry, 1, &Silent).unwrap();
+        let mut now = Now { bodies: stage.bodies.iter().map(|b| b.pose).collect(), ..Now::default() };
+        // Half a turn, about the bolt's axis, the hand staying at its height.
+        for i in 0..4000 {
+            let angle = std::f64::consts::PI * (f64::from(i) / 3000.0).min(1.0);
+            let target = Pose::new(DQuat::from_rotation_z(angle), DVec3::ZERO);
+            act.step(&Grip { target, held: true }, &mut now);
+        }
+        let nut = now.bodies[1];
+        let turned = nut.rotation.to_scaled_axis().z;
+        let risen = nut.translation.z;
+        println!("turned {turned} rad, risen {risen} m, {} bytes", stage_bytes(&stage));
+        assert!(turned > 2.0, "turned by {turned} only");
+        assert!(
+            (risen - 2e-3 * turned / std::f64::consts::TAU).abs() < 4e-4,
+            "{risen} m higher after {turned} rad"
+        );
     }
 
     #[test]

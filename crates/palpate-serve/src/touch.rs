@@ -124,12 +124,15 @@ impl Touch {
         if self.ticks % LOOKS == 1 && !felt.non_finite {
             self.look(&felt.pose, target, marks);
         }
-        let about = felt.contact.about(felt.pose.vector(self.shape().aabb().centre()));
+        // What the spring does at the hand's end is what the tool is held with at its own.
+        let about = felt.wrench.about(target.vector(self.shape().aabb().centre()));
         let wrench = Wrench {
             force: about.force.clamp_length_max(MOST_FORCE),
             torque: about.torque.clamp_length_max(self.most_torque),
         };
-        let wrench = if felt.contacts > 0 { wrench } else { Wrench::ZERO };
+        // A tool that only lags behind a fast hand in the open feels nothing; one that is stuck has no wall that gives way, and does.
+        let touching = !felt.non_finite && (felt.contacts > 0 || !marks.is_empty());
+        let wrench = if touching { wrench } else { Wrench::ZERO };
         Touched { tool: felt.pose, wrench, depth: self.depth, micros, visited: self.visited }
     }
 

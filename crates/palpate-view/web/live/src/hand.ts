@@ -27,9 +27,9 @@ const TURNS: Record<string, [number, number, number]> = {
   k: [1, 0, 0],
   j: [0, 0, 1],
   l: [0, 0, -1],
-  u: [0, 1, 0],
-  o: [0, -1, 0],
 };
+/** Turns about what is up in the scene, such as a bolt. */
+const TWISTS: Record<string, number> = { u: 1, o: -1 };
 
 export class Hand {
   drag: Drag = "move";
@@ -145,7 +145,7 @@ export class Hand {
       const box = this.view.canvas.getBoundingClientRect();
       const [dx, dy] = [(e.clientX - held.last.x) / box.width, (e.clientY - held.last.y) / box.height];
       held.last.set(e.clientX, e.clientY);
-      this.turn(new Vector3(dy, dx, 0).multiplyScalar(TURN));
+      this.turn(new Vector3(dy, dx, 0).applyQuaternion(this.view.camera.quaternion).multiplyScalar(TURN));
     } else {
       held.last.set(e.clientX, e.clientY);
       this.place(e);
@@ -185,7 +185,7 @@ export class Hand {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (key === "Escape") this.letGo();
     else if (key === "r") this.onreset();
-    else if (MOVES[key] || TURNS[key]) this.keys.add(key);
+    else if (MOVES[key] || TURNS[key] || TWISTS[key]) this.keys.add(key);
     else return;
     e.preventDefault();
   }
@@ -198,16 +198,17 @@ export class Hand {
     const camera = this.view.camera.quaternion;
     for (const key of this.keys) {
       if (MOVES[key]) this.centre.add(new Vector3(...MOVES[key]).applyQuaternion(camera).multiplyScalar((speed * seconds * KEY_SPEED * 2) / this.view.scale));
-      else if (TURNS[key]) this.turn(new Vector3(...TURNS[key]).multiplyScalar(speed * seconds * KEY_TURN));
+      else if (TURNS[key]) this.turn(new Vector3(...TURNS[key]).applyQuaternion(camera).multiplyScalar(speed * seconds * KEY_TURN));
+      else if (TWISTS[key]) this.turn(new Vector3(...this.info.up).multiplyScalar(TWISTS[key] * speed * seconds * KEY_TURN));
     }
     this.send();
   }
 
-  /** Turns the tool about its middle; axis times angle as the viewer sees it. */
+  /** Turns the tool about its middle; axis times angle in the world. */
   private turn(by: Vector3): void {
     const angle = by.length();
     if (angle === 0) return;
-    const axis = by.divideScalar(angle).applyQuaternion(this.view.camera.quaternion);
+    const axis = by.divideScalar(angle);
     this.rotation.premultiply(new Quaternion().setFromAxisAngle(axis, angle)).normalize();
   }
 }
