@@ -65,5 +65,5 @@ fn what_makes_no_sense_is_refused() {
     refuses(&["serve", "--host", "0.0.0.0", "--port", "0"], &["--token"]);
     refuses(&["serve", "--host", "0.0.0.0", "--port", "0", "--token", "abc"], &["12"]);
     refuses(&["serve", "--scene", "nothing", "--port", "0"], &["knot"]);
-    refuses(&["serve", "--seconds", "-1"], &["seconds"]);
+    refuses(&["serve", "--seconds=-1"], &["seconds"]);
 }
