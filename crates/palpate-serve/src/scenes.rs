@@ -17,8 +17,8 @@ use std::path::PathBuf;
 const DROPPED: u32 = 128;
 /// Size of the tool for a dropped file, of the file's size [1].
 const TOOL: f64 = 0.25;
-/// Voxel of a nut and its bolt [m], and voxels from point to point: the gap between the threads is 0.15 mm. With larger voxels the tool, which
-/// keeps a share of them as distance, sticks in the thread; with more points a tick takes longer.
+/// Voxel of a nut and its bolt [m], and voxels from point to point: the gap between the threads is 0.15 mm. With larger voxels the
+/// tool, which keeps a share of them as distance, sticks in the thread; with more points a tick takes longer.
 const THREAD: (f64, f64) = (1e-4, 8.0);
 /// Most characters of a name that came from the network.
 const LABEL: usize = 60;

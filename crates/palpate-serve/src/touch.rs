@@ -141,16 +141,20 @@ impl Touch {
         let (a, b) = (self.pair.fixed(), self.pair.tool());
         let margin = self.tool.gap() + TOUCHING * self.pair.coarsest();
         let params = QueryParams { margin, ..Default::default() };
-        let contacts = self.shown.contacts(a, b, tool, &params);
+        // Points of both: where one has few, an edge of the other may be what touches.
+        self.shown.both(a, b, tool, &params);
         marks.clear();
-        marks.extend(contacts.list.iter().map(|c| Mark {
-            point: contacts.position(c),
-            normal: c.normal().as_dvec3(),
-            depth: -f64::from(c.distance),
-        }));
+        for contacts in self.shown.last_both() {
+            marks.extend(contacts.list.iter().map(|c| Mark {
+                point: contacts.position(c),
+                normal: c.normal().as_dvec3(),
+                depth: -f64::from(c.distance),
+            }));
+        }
         self.visited = self.shown.stats().nodes;
-        let contacts = self.hand.contacts(a, b, target, &QueryParams::default());
-        self.depth = contacts.deepest().map_or(0.0, |c| f64::from(c.depth()));
+        self.hand.both(a, b, target, &QueryParams::default());
+        let deepest = self.hand.last_both().into_iter().filter_map(|c| c.deepest());
+        self.depth = deepest.map(|c| f64::from(c.depth())).fold(0.0, f64::max);
     }
 }
 
