@@ -47,6 +47,8 @@ pub struct HeldTool {
     gap: f64,
     /// Coulomb friction [1].
     friction: f64,
+    /// How much more than the gap steps aim for: what curved walls took of the last ones [m].
+    spare: f64,
     /// How much of the longest step is tried [1].
     trust: f64,
     /// Least gap of the last look [m]; none before the first.
@@ -65,7 +67,8 @@ struct Held {
 impl HeldTool {
     /// A tool at `world_from_tool`, which must be free: inside something it can only be moved out by hand.
     ///
-    /// The distance that is kept between surfaces is a quarter of the larger voxel: what fields are off by where points of both shapes
+    /// Surfaces stay apart as far as the points of both shapes tell: what lies between points, in a fit tighter than a spacing's sag, they do
+    /// not see. The distance that is kept between surfaces is a quarter of the larger voxel: what fields are off by where points of both shapes
     /// are asked. [`HeldTool::with_gap`] takes another.
     pub fn new(pair: &Pair, pose: Pose, friction: f64) -> Self {
         Self::with_gap(pose, friction, GAP * pair.coarsest())
@@ -79,6 +82,7 @@ impl HeldTool {
             velocity: [0.0; 6],
             gap: if gap > 0.0 && gap.is_finite() { gap } else { 0.0 },
             friction: friction.max(0.0),
+            spare: 0.0,
             trust: 1.0,
             least: None,
             held: Vec::with_capacity(HELD),
@@ -180,11 +184,14 @@ impl HeldTool {
             let least = self.look(pair, &pose);
             if least >= free {
                 self.trust = (2.0 * self.trust).min(1.0);
+                self.spare *= 0.8;
                 self.pose = pose;
                 self.least = Some(least);
                 return length(&by);
             }
             self.trust = (0.5 * self.trust).max(LEAST_TRUST);
+            // Aiming a little farther from walls leaves room for their curvature: the same step is not offered again and again.
+            self.spare = (2.0 * self.spare).clamp(0.1 * self.gap, self.gap);
             by = by.map(|x| 0.5 * x);
         }
         // Walls are those of the pose that it stays in.
@@ -215,7 +222,7 @@ impl HeldTool {
         });
         let mut by = self.balanced(goal, spring);
         for _ in 0..ROUNDS {
-            pair.crossed(&self.pose, &by, self.gap, &mut self.crossed);
+            pair.crossed(&self.pose, &by, self.gap + self.spare, &mut self.crossed);
             let room = (HELD - self.held.len()).min(TOGETHER);
             let before = self.held.len();
             let held = &mut self.held;
@@ -239,6 +246,7 @@ impl HeldTool {
     /// The least energy with the walls that hold, by sweeps over them.
     fn balanced(&mut self, goal: &Six, spring: &Six) -> Six {
         let mut by = *goal;
+        let aim = self.gap + self.spare;
         for h in &self.held {
             let opens = &h.wall.opens;
             for i in 0..6 {
@@ -250,8 +258,7 @@ impl HeldTool {
             for h in &mut self.held {
                 let wall = &h.wall;
                 let soft: f64 = (0..6).map(|i| wall.opens[i] * wall.opens[i] / spring[i]).sum();
-                let least =
-                    if wall.gap < self.gap { 0.1 * (self.gap - wall.gap) } else { self.gap - wall.gap };
+                let least = if wall.gap < aim { 0.1 * (aim - wall.gap) } else { aim - wall.gap };
                 let missing = least - dot(&wall.opens, &by);
                 let force = (h.force + missing / soft).max(0.0);
                 let more = force - h.force;

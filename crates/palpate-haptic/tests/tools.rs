@@ -11,6 +11,7 @@ use common::{Meshes, block_and_ball, block_and_cube, peg_and_hole};
 use glam::{DQuat, DVec3};
 use palpate::force::Twist;
 use palpate::math::Pose;
+use palpate::mesh::samples;
 use palpate_haptic::{Body, DeviceLimits, Gains, HeldTool, Pair, SoftTool, ToolParams};
 
 const DT: f64 = 1e-3;
@@ -173,4 +174,35 @@ fn bad_targets_move_nothing() {
             assert!(felt.non_finite && felt.pose == up(0.03) && felt.wrench == palpate::math::Wrench::ZERO);
         }
     }
+}
+
+/// A nut on its bolt is turned by half a turn and nothing else: the thread leads it, and its mesh never meets the bolt's. Points are a voxel
+/// apart: the fit is so tight that corners between facets, which are no features, count.
+#[test]
+fn a_turned_nut_follows_its_thread() {
+    let (bolt, nut) = samples::nut_and_bolt(samples::NUT_AND_BOLT_FINENESS);
+    let mut pair = Pair::new(common::spaced(bolt, 250.0, 1.0), common::spaced(nut, 250.0, 1.0));
+    let gains = gains(&pair);
+    let mut meshes = Meshes::of(&pair);
+    let mut tool = HeldTool::new(&pair, Pose::IDENTITY, 0.0);
+    let mut felt = tool.tick(&mut pair, &Pose::IDENTITY, &Twist::ZERO, &gains, DT);
+    for i in 0..2000 {
+        let turn = (2e-3 * f64::from(i)).min(std::f64::consts::PI);
+        let target = Pose::new(DQuat::from_rotation_z(turn), DVec3::ZERO);
+        felt = tool.tick(&mut pair, &target, &Twist::ZERO, &gains, DT);
+        assert!(i % 50 > 0 || !meshes.meet(&felt.pose), "step {i}: {:?}", felt.pose);
+    }
+    let axis = felt.pose.rotation.to_scaled_axis();
+    println!(
+        "turned by {:.3} rad, led by {:.3} mm, gap {:.4} mm",
+        axis.z,
+        1e3 * felt.pose.translation.z,
+        1e3 * tool.gap()
+    );
+    assert!(axis.z > 2.5, "turned by {axis}");
+    assert!(
+        (felt.pose.translation.z.abs() - 1e-3 * axis.z / std::f64::consts::PI).abs() < 2e-4,
+        "{}",
+        felt.pose.translation
+    );
 }

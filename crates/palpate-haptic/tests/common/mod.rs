@@ -20,6 +20,14 @@ pub(crate) fn shape(raw: RawMesh, voxels: f64) -> Arc<Shape> {
     Arc::new(Shape::build(mesh, voxel, &ShapeParams::default()).unwrap())
 }
 
+/// The same with points so many voxels apart.
+pub(crate) fn spaced(raw: RawMesh, voxels: f64, apart: f64) -> Arc<Shape> {
+    let mesh = Mesh::new(raw, &RepairParams::default()).unwrap();
+    let voxel = mesh.aabb().extent().max_element() / voxels;
+    let params = ShapeParams { spacing: Some(apart * voxel), ..ShapeParams::default() };
+    Arc::new(Shape::build(mesh, voxel, &params).unwrap())
+}
+
 /// A block of 100 x 100 x 40 mm whose top is the plane z = 0, and a ball of 20 mm.
 pub(crate) fn block_and_ball() -> Pair {
     let block = samples::moved(samples::cuboid(DVec3::new(0.1, 0.1, 0.04)), DVec3::Z * -0.02);
