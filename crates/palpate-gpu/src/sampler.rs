@@ -27,6 +27,9 @@ const SET: u32 = 64;
 const KEPT: usize = 16;
 
 /// Kernels and memory for questions about a field and a mesh. One for each thread.
+///
+/// It remembers the sixteen pairs of a field and a mesh that it was asked about last, and their memory on the device stays until it forgets
+/// them or is dropped itself.
 #[derive(Debug)]
 pub struct GpuSampler {
     gpu: Gpu,
