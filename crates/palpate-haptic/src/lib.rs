@@ -35,4 +35,4 @@ pub use held::HeldTool;
 pub use rig::{Mapping, Mode, Rig, RigParams, Told};
 pub use run::{RunParams, Tick, run};
 pub use scene::Pair;
-pub use tool::{Body, Felt, SoftTool, ToolParams};
+pub use tool::{Body, Felt, SoftTool, Tool, ToolParams};

@@ -6,7 +6,7 @@ use crate::governor::Governor;
 use crate::held::HeldTool;
 use crate::passivity::Passivity;
 use crate::scene::Pair;
-use crate::tool::{Felt, SoftTool, ToolParams, difference};
+use crate::tool::{Felt, Paired, SoftTool, Tool, ToolParams, difference};
 use glam::{DQuat, DVec3};
 use palpate::force::Twist;
 use palpate::math::{Pose, Wrench};
@@ -83,12 +83,6 @@ impl Default for RigParams {
     }
 }
 
-#[derive(Debug)]
-enum Tool {
-    Held(HeldTool),
-    Soft(Box<SoftTool>),
-}
-
 /// What a tick told. Poses in the world's frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told {
@@ -107,8 +101,7 @@ pub struct Told {
 /// A tool on a handle.
 #[derive(Debug)]
 pub struct Rig {
-    pair: Pair,
-    tool: Tool,
+    tool: Box<dyn Tool>,
     gains: Gains,
     mapping: Mapping,
     governor: Governor,
@@ -126,13 +119,26 @@ impl Rig {
         mapping: Mapping,
         params: &RigParams,
     ) -> Result<Self, DeviceError> {
-        let gains = Gains::of(limits, mapping.scale, pair.radius())?;
-        let tool = match params.mode {
-            Mode::Held => Tool::Held(HeldTool::new(&pair, mapping.start, params.tool.friction)),
-            Mode::Soft => Tool::Soft(Box::new(SoftTool::new(mapping.start, params.tool))),
+        let (start, friction) = (mapping.start, params.tool.friction);
+        let tool: Box<dyn Tool> = match params.mode {
+            Mode::Held => {
+                let tool = HeldTool::new(&pair, start, friction);
+                Box::new(Paired { pair, tool })
+            }
+            Mode::Soft => Box::new(Paired { pair, tool: SoftTool::new(start, params.tool) }),
         };
+        Self::with_tool(tool, limits, mapping, params)
+    }
+
+    /// Any other tool, such as a body among others; of `params`, `delay` and `passive` count.
+    pub fn with_tool(
+        tool: Box<dyn Tool>,
+        limits: &DeviceLimits,
+        mapping: Mapping,
+        params: &RigParams,
+    ) -> Result<Self, DeviceError> {
+        let gains = Gains::of(limits, mapping.scale, tool.radius())?;
         Ok(Self {
-            pair,
             tool,
             gains,
             mapping,
@@ -144,9 +150,9 @@ impl Rig {
         })
     }
 
-    /// What is touched, and the last contacts.
-    pub fn pair(&self) -> &Pair {
-        &self.pair
+    /// What follows the handle.
+    pub fn tool(&self) -> &dyn Tool {
+        &*self.tool
     }
 
     /// The spring between handle and tool.
@@ -171,10 +177,7 @@ impl Rig {
 
     /// The tool goes `world_from_tool`, wherever the handle is: force begins anew.
     pub fn place(&mut self, pose: Pose) {
-        match &mut self.tool {
-            Tool::Held(t) => t.place(pose),
-            Tool::Soft(t) => t.place(pose),
-        }
+        self.tool.place(pose);
         self.cut();
     }
 
@@ -193,10 +196,7 @@ impl Rig {
         self.last = Some(*handle);
         let target = self.mapping.target(handle);
         let motion = self.mapping.motion(&self.motion);
-        let felt = match &mut self.tool {
-            Tool::Held(t) => t.tick(&mut self.pair, &target, &motion, &self.gains, dt),
-            Tool::Soft(t) => t.tick(&mut self.pair, &target, &motion, &self.gains, dt),
-        };
+        let felt = self.tool.tick(&target, &motion, &self.gains, dt);
         let spring = self.mapping.back(&felt.wrench);
         let wanted = self.governor.pass(&spring, dt);
         let held = self.held(&felt.pose, &target, &spring, &wanted);
@@ -229,11 +229,7 @@ impl Rig {
     }
 
     fn still(&self) -> Felt {
-        let pose = match &self.tool {
-            Tool::Held(t) => t.pose(),
-            Tool::Soft(t) => t.pose(),
-        };
-        Felt { pose, non_finite: true, ..Felt::default() }
+        Felt { pose: self.tool.pose(), non_finite: true, ..Felt::default() }
     }
 
     /// Velocity by differences, smoothed over some milliseconds: positions come in steps.
@@ -250,7 +246,7 @@ impl Rig {
 
     /// Energy of the spring, as far as the handle feels it: what a spring that is cut at some force holds [J].
     fn held(&self, pose: &Pose, target: &Pose, spring: &Wrench, felt: &Wrench) -> f64 {
-        let away = difference(target, pose, self.pair.centre());
+        let away = difference(target, pose, self.tool.centre());
         // Up to where it is cut, and its force times the rest of the way.
         let share = |all: DVec3, of: DVec3| {
             let g = if all == DVec3::ZERO { 0.0 } else { (of.length() / all.length()).min(1.0) };

@@ -58,6 +58,64 @@ pub struct Felt {
     pub non_finite: bool,
 }
 
+/// What follows the handle: a free body and what it touches, or one among others in a physics engine. World frame.
+pub trait Tool: Send + core::fmt::Debug {
+    /// One tick of `dt` seconds towards `target` (`world_from_tool` if nothing were in the way), which moves with `motion`. What is not finite
+    /// moves nothing.
+    fn tick(&mut self, target: &Pose, motion: &Twist, gains: &Gains, dt: f64) -> Felt;
+
+    /// Puts it at rest at `world_from_tool`.
+    fn place(&mut self, pose: Pose);
+
+    /// `world_from_tool`.
+    fn pose(&self) -> Pose;
+
+    /// Its middle, in its own frame, where the spring holds it [m].
+    fn centre(&self) -> DVec3;
+
+    /// Of a ball about its middle that it is in [m].
+    fn radius(&self) -> f64;
+
+    /// What it touches, where that is one shape.
+    fn pair(&self) -> Option<&Pair> {
+        None
+    }
+}
+
+/// A free tool and what it touches.
+#[derive(Debug)]
+pub(crate) struct Paired<T> {
+    pub(crate) pair: Pair,
+    pub(crate) tool: T,
+}
+
+macro_rules! paired {
+    ($tool:ty) => {
+        impl Tool for Paired<$tool> {
+            fn tick(&mut self, target: &Pose, motion: &Twist, gains: &Gains, dt: f64) -> Felt {
+                self.tool.tick(&mut self.pair, target, motion, gains, dt)
+            }
+            fn place(&mut self, pose: Pose) {
+                self.tool.place(pose);
+            }
+            fn pose(&self) -> Pose {
+                self.tool.pose()
+            }
+            fn centre(&self) -> DVec3 {
+                self.pair.centre()
+            }
+            fn radius(&self) -> f64 {
+                self.pair.radius()
+            }
+            fn pair(&self) -> Option<&Pair> {
+                Some(&self.pair)
+            }
+        }
+    };
+}
+paired!(SoftTool);
+paired!(crate::held::HeldTool);
+
 /// A tool that gives: what it touches pushes in proportion to depth.
 #[derive(Clone, Debug)]
 pub struct SoftTool {
