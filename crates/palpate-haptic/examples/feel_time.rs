@@ -1,6 +1,6 @@
 //! Times the ticks of a simulated hand, without waiting for the clock.
 //!
-//! `cargo run --release -p palpate-haptic --example feel_time nut|peg|FILE_A:FILE_B [--soft] [--seconds N] [--voxels N] [--spacing VOXELS]`
+//! `cargo run --release -p palpate-haptic --example feel_time nut|peg|FILE_A:FILE_B [--soft] [--seconds N] [--rate HZ] [--untimed] [--voxels N] [--spacing VOXELS]`
 #![expect(clippy::print_stdout, reason = "a program")]
 
 use glam::DVec3;
@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let after =
         |name: &str| arguments.iter().skip_while(|a| *a != name).nth(1).and_then(|n| n.parse::<f64>().ok());
+    let rate = after("--rate").unwrap_or(1000.0);
     let what = arguments.first().map_or("peg", String::as_str);
     let voxels = after("--voxels").unwrap_or(250.0);
     let (a, b, start) = match what {
@@ -57,6 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     let sim = SimParams {
         limits,
+        period: 1.0 / rate,
         motion: exercise.motion,
         position_step: 5e-6,
         velocity: false,
@@ -69,12 +71,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Rig::new(pair, &limits, exercise.mapping, &RigParams { mode, tool, ..RigParams::default() })?;
     let (mut wrench, mut times) = (Wrench::ZERO, Histogram::default());
     let (mut contacts, mut most, mut touching, mut reduced, mut steps) = (0, 0, 0, 0, 0);
-    let ticks = (1000.0 * after("--seconds").unwrap_or(10.0)) as usize;
+    let ticks = (rate * after("--seconds").unwrap_or(10.0)) as usize;
+    let timed = !arguments.iter().any(|a| a == "--untimed");
     for _ in 0..ticks {
         let reading = device.exchange(&wrench)?;
-        let from = thread_time();
-        let told = rig.tick(&reading, 1e-3);
-        if let (Some(from), Some(to)) = (from, thread_time()) {
+        let from = if timed { thread_time() } else { None };
+        let told = rig.tick(&reading, 1.0 / rate);
+        if let Some((from, to)) = from.and_then(|f| Some((f, thread_time()?))) {
             times.add((to - from).as_secs_f64() * 1e6);
         }
         wrench = told.wrench;

@@ -6,9 +6,10 @@
 //! are all points of both shapes within a margin; a step is taken only if the pose after it is free, by the fields.
 
 use crate::gains::Gains;
-use crate::scene::{Crossed, Pair, Wall};
+use crate::scene::Pair;
 use crate::six::{Six, dot, is_finite, lower, moved, upper};
 use crate::tool::{Felt, difference, pull, smooth};
+use crate::walls::Wall;
 use palpate::force::Twist;
 use palpate::math::{Pose, Wrench};
 
@@ -19,10 +20,16 @@ const HELD: usize = 32;
 /// Rounds in which walls that would be crossed are added, and how many in each.
 const ROUNDS: usize = 5;
 const TOGETHER: usize = 6;
+/// How much nearer than it should be a wall may come before it is looked at, of the gap [1].
+const SLACK: f64 = 0.01;
 /// Longest step near walls and in the open [voxels], and how much farther walls must be known [1].
 const NEAR: f64 = 0.5;
 /// Least share of the longest step that is tried [1].
-const LEAST_TRUST: f64 = 1.0 / 64.0;
+const LEAST_TRUST: f64 = 1.0 / 32.0;
+/// Share of the longest step from which on it may be longer, and below which it becomes shorter, by this [1].
+const LONG: f64 = 0.5;
+const CALM: f64 = 0.1;
+const SHRINK: f64 = 0.95;
 /// Near points from which on a tick looks once only.
 const MANY: usize = 1500;
 /// Share of the least gap at the start that is kept, where that is less than usual [1].
@@ -54,7 +61,8 @@ pub struct HeldTool {
     /// Least gap of the last look [m]; none before the first.
     least: Option<f64>,
     held: Vec<Held>,
-    crossed: Box<Crossed>,
+    /// Where the walls that hold were looked at.
+    seen: Option<Pose>,
 }
 
 /// A wall that holds, and how much.
@@ -86,7 +94,7 @@ impl HeldTool {
             trust: 1.0,
             least: None,
             held: Vec::with_capacity(HELD),
-            crossed: Box::default(),
+            seen: None,
         }
     }
 
@@ -105,7 +113,20 @@ impl HeldTool {
         self.pose = pose;
         self.velocity = [0.0; 6];
         self.least = None;
+        self.seen = None;
         self.held.clear();
+    }
+
+    /// Looks around where it was put; the first tick does that otherwise, and takes longer.
+    pub(crate) fn settle(&mut self, pair: &mut Pair) {
+        if self.least.is_none() && self.pose.is_finite() {
+            let least = self.look(pair, &self.pose, false);
+            // A fit that is tighter than the gap is a fit: less is kept.
+            if least > 0.0 {
+                self.gap = self.gap.min(TIGHT * least);
+            }
+            self.least = Some(least);
+        }
     }
 
     /// One tick towards `target`. As [`crate::tool::SoftTool::tick`]; `contact` is what walls do.
@@ -119,14 +140,7 @@ impl HeldTool {
             return Felt { pose: self.pose, non_finite: true, ..Felt::default() };
         }
         let centre = pair.centre();
-        if self.least.is_none() {
-            let least = self.look(pair, &self.pose.clone());
-            // A fit that is tighter than the gap is a fit: less is kept.
-            if least > 0.0 {
-                self.gap = self.gap.min(TIGHT * least);
-            }
-            self.least = Some(least);
-        }
+        self.settle(pair);
         let start = self.pose;
         let mut steps = 0;
         for _ in 0..STEPS {
@@ -172,38 +186,44 @@ impl HeldTool {
         let mut by = self.rubbed(&by, normal, &spring, radius);
         // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
         let free = (0.5 * self.gap).min(was);
-        let mut tried = false;
         // A step that failed makes the next ticks careful; where there is little to look at it is tried again at once.
         for _ in 0..=if pair.near() > MANY { 0 } else { HALVES } {
             if !(dot(&by, &by) > 0.0 && is_finite(&by)) {
                 break;
             }
             *steps += 1;
-            tried = true;
             let pose = moved(&self.pose, centre, &by);
-            let least = self.look(pair, &pose);
+            let least = self.look(pair, &pose, true);
             if least >= free {
-                self.trust = (2.0 * self.trust).min(1.0);
+                // Where the tool hardly moves, little must be known of what is around it.
+                let far = length(&by);
+                self.trust = if far > LONG * most {
+                    (2.0 * self.trust).min(1.0)
+                } else if far < CALM * most {
+                    (SHRINK * self.trust).max(LEAST_TRUST)
+                } else {
+                    self.trust
+                };
                 self.spare *= 0.8;
                 self.pose = pose;
                 self.least = Some(least);
-                return length(&by);
+                return far;
             }
             self.trust = (0.5 * self.trust).max(LEAST_TRUST);
             // Aiming a little farther from walls leaves room for their curvature: the same step is not offered again and again.
             self.spare = (2.0 * self.spare).clamp(0.1 * self.gap, self.gap);
             by = by.map(|x| 0.5 * x);
-        }
-        // Walls are those of the pose that it stays in.
-        if tried {
-            self.look(pair, &self.pose.clone());
+            // Walls are those of the pose that it stays in.
+            pair.back();
         }
         0.0
     }
 
-    /// Looks for walls around a pose; the least gap [m].
-    fn look(&self, pair: &mut Pair, pose: &Pose) -> f64 {
-        let least = pair.look(pose, self.gap + MARGIN * NEAR * pair.voxel());
+    /// Looks for walls around a pose; the least gap [m]. `tries`: it may not be taken.
+    fn look(&self, pair: &mut Pair, pose: &Pose, tries: bool) -> f64 {
+        // The next step may be twice as long.
+        let margin = self.gap + self.spare + MARGIN * NEAR * (2.0 * self.trust).min(1.0) * pair.voxel();
+        let least = if tries { pair.try_look(pose, margin) } else { pair.look(pose, margin) };
         if least < f64::INFINITY {
             return least;
         }
@@ -212,27 +232,29 @@ impl HeldTool {
     }
 
     /// The motion nearest to `goal`, by the spring's energy, that crosses no wall, and the sum of what walls push with [N].
-    fn allowed(&mut self, pair: &Pair, goal: &Six, spring: &Six) -> (Six, f64) {
+    fn allowed(&mut self, pair: &mut Pair, goal: &Six, spring: &Six) -> (Six, f64) {
         // Those that held before will most likely hold again.
         let pose = self.pose;
-        self.held.retain_mut(|h| {
-            let found = pair.again(&pose, h.wall.of);
-            *h = Held { wall: found.unwrap_or(h.wall), force: 0.0 };
-            found.is_some()
-        });
+        if self.seen.replace(pose) != Some(pose) {
+            self.held.retain_mut(|h| {
+                let found = pair.again(&pose, h.wall.of);
+                *h = Held { wall: found.unwrap_or(h.wall), force: 0.0 };
+                found.is_some()
+            });
+        }
         let mut by = self.balanced(goal, spring);
         for _ in 0..ROUNDS {
-            pair.crossed(&self.pose, &by, self.gap + self.spare, &mut self.crossed);
             let room = (HELD - self.held.len()).min(TOGETHER);
             let before = self.held.len();
-            let held = &mut self.held;
-            pair.worst(&self.pose, &mut self.crossed, room, |wall| {
-                let new = held.iter().all(|h| h.wall.of != wall.of);
-                if new {
-                    held.push(Held { wall, force: 0.0 });
-                }
-                new
+            let aims = [self.gap + self.spare, SLACK * self.gap];
+            let mut new = [None; TOGETHER];
+            let (held, mut at) = (&self.held, 0);
+            let known = |of| held.iter().any(|h| h.wall.of == of);
+            pair.crossed(&pose, &by, aims, room, known, |wall| {
+                new[at] = Some(wall);
+                at += 1;
             });
+            self.held.extend(new.into_iter().flatten().map(|wall| Held { wall, force: 0.0 }));
             if self.held.len() == before {
                 break;
             }

@@ -26,6 +26,7 @@ pub mod sim;
 mod six;
 pub mod tool;
 mod turn;
+mod walls;
 pub mod watch;
 
 pub use device::{Device, DeviceError, DeviceLimits, Guard, Reading};

@@ -114,7 +114,7 @@ pub struct Rig {
 impl Rig {
     /// The tool of `pair` at `mapping.start`, on a device with these limits.
     pub fn new(
-        pair: Pair,
+        mut pair: Pair,
         limits: &DeviceLimits,
         mapping: Mapping,
         params: &RigParams,
@@ -122,7 +122,8 @@ impl Rig {
         let (start, friction) = (mapping.start, params.tool.friction);
         let tool: Box<dyn Tool> = match params.mode {
             Mode::Held => {
-                let tool = HeldTool::new(&pair, start, friction);
+                let mut tool = HeldTool::new(&pair, start, friction);
+                tool.settle(&mut pair);
                 Box::new(Paired { pair, tool })
             }
             Mode::Soft => Box::new(Paired { pair, tool: SoftTool::new(start, params.tool) }),

@@ -1,8 +1,9 @@
-//! What a tool touches: contacts of a pose, as a force with its derivative or as planes that must not be crossed.
+//! What a tool touches: contacts of a pose, as a force with its derivative. As planes that must not be crossed: `walls.rs`.
 
 use crate::six::{Matrix, Six, about, derivative_about};
+use crate::walls::Walls;
 use glam::DVec3;
-use palpate::contact::{Contact, Contacts};
+use palpate::contact::Contacts;
 use palpate::force::{ContactState, ForceParams, FrictionParams, Twist, derivative, penalty};
 use palpate::math::Pose;
 use palpate::query::{Query, QueryParams};
@@ -20,57 +21,6 @@ pub(crate) struct Push {
     pub(crate) depth: f64,
 }
 
-/// A plane that a point of the tool, or of what is around it, must not cross.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wall {
-    /// The motion of the tool that opens the gap: normal, and what turning adds, about the tool's centre.
-    pub(crate) opens: Six,
-    /// Signed distance [m].
-    pub(crate) gap: f64,
-    /// Whose point it is: 0 of the tool, 1 of what stands still; and its number.
-    pub(crate) of: (usize, u32),
-}
-
-impl Wall {
-    fn new(point: DVec3, normal: DVec3, gap: f64, centre: DVec3, of: (usize, u32)) -> Self {
-        let lever = (point - centre).cross(normal);
-        Self { opens: [normal.x, normal.y, normal.z, lever.x, lever.y, lever.z], gap, of }
-    }
-}
-
-/// Directions that walls are told apart by, times the places.
-const KINDS: usize = 24 * 8;
-/// Cosine of the angle between two faces from which on they lie on each other.
-const FACING: f32 = -0.98;
-
-/// The walls that a motion would cross most, one of each kind: by where they face and on which side of the tool they are.
-#[derive(Clone, Debug)]
-pub(crate) struct Crossed {
-    /// How far each kind is crossed [m], and the contact.
-    worst: [(f32, u8, u32); KINDS],
-}
-
-impl Default for Crossed {
-    fn default() -> Self {
-        Self { worst: [(f32::INFINITY, 0, 0); KINDS] }
-    }
-}
-
-/// Which of 24 directions a normal is nearest to, by the order of its axes and signs.
-fn direction(n: [f32; 3]) -> usize {
-    let [x, y, z] = n.map(f32::abs);
-    let axis = if x >= y && x >= z {
-        0
-    } else if y >= z {
-        1
-    } else {
-        2
-    };
-    let sign = usize::from(n[axis] < 0.0);
-    let others = usize::from(n[(axis + 1) % 3] < 0.0) + 2 * usize::from(n[(axis + 2) % 3] < 0.0);
-    (axis * 2 + sign) * 4 + others
-}
-
 /// A shape that stands still and a shape that is the tool.
 #[derive(Debug)]
 pub struct Pair {
@@ -79,9 +29,9 @@ pub struct Pair {
     /// For forces.
     query: Query,
     /// For walls.
-    walls: Query,
+    pub(crate) walls: Walls,
     /// Whether walls were asked for last.
-    walled: bool,
+    pub(crate) walled: bool,
     state: ContactState,
     centre: DVec3,
     radius: f64,
@@ -95,7 +45,7 @@ impl Pair {
             a,
             b,
             query: Query::new(),
-            walls: Query::new(),
+            walls: Walls::default(),
             walled: false,
             state: ContactState::default(),
             centre,
@@ -144,7 +94,7 @@ impl Pair {
     }
 
     fn asked(&self) -> &Query {
-        if self.walled { &self.walls } else { &self.query }
+        if self.walled { self.walls.query() } else { &self.query }
     }
 
     /// Friction forgets what it held.
@@ -179,109 +129,6 @@ impl Pair {
             contacts: found.used,
             depth: contacts.deepest().map_or(0.0, |c| f64::from(c.depth())),
         }
-    }
-
-    /// Looks for all walls nearer than `margin`; the least gap, infinite without walls [m].
-    pub(crate) fn look(&mut self, pose: &Pose, margin: f64) -> f64 {
-        self.walled = true;
-        let spread = self.voxel();
-        let (first, second) = self.walls.both_again(&self.a, &self.b, pose, margin, spread);
-        let least = |c: &Contacts| c.list.iter().fold(f32::INFINITY, |a, c| a.min(c.distance));
-        f64::from(least(first).min(least(second)))
-    }
-
-    /// How many points the last look found near.
-    pub(crate) fn near(&self) -> usize {
-        self.walls.last_both().iter().map(|c| c.list.len()).sum()
-    }
-
-    /// Which walls a motion by `by` would bring nearer than `gap` [m], the worst of each kind.
-    pub(crate) fn crossed(&self, pose: &Pose, by: &Six, gap: f64, out: &mut Crossed) {
-        *out = Crossed::default();
-        let centre = pose.point(self.centre);
-        let (move_by, turn_by) = (crate::six::upper(by).as_vec3(), crate::six::lower(by).as_vec3());
-        // Nothing comes nearer than by this.
-        let reach = (move_by.length() + turn_by.length() * self.radius as f32) * 1.001;
-        for (side, contacts) in self.walls.last_both().into_iter().enumerate() {
-            let middle = (centre - contacts.origin).as_vec3();
-            let gap = gap as f32;
-            for (at, c) in contacts.list.iter().enumerate() {
-                if c.distance - gap > reach {
-                    continue;
-                }
-                let arm = glam::Vec3::from_array(c.point) - middle;
-                let opens = c.normal().dot(move_by + turn_by.cross(arm));
-                // Walls that are nearer than the gap already must open slowly.
-                let short = (c.distance - gap).min(0.0);
-                let after = opens + (c.distance - gap) - 0.9 * short;
-                if after < 0.0 {
-                    let place = usize::from(arm.x < 0.0)
-                        + 2 * usize::from(arm.y < 0.0)
-                        + 4 * usize::from(arm.z < 0.0);
-                    let kind = direction(c.normal) * 8 + place;
-                    if after < out.worst[kind].0 {
-                        out.worst[kind] = (after, side as u8, at as u32);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The worst of the walls that would be crossed, at most `n` and none that `known` has, by the mesh itself where faces do not lie on each
-    /// other: fields are round where the mesh has edges. About 2 µs for each of those.
-    pub(crate) fn worst(
-        &self,
-        pose: &Pose,
-        crossed: &mut Crossed,
-        n: usize,
-        mut add: impl FnMut(Wall) -> bool,
-    ) {
-        let mut left = n;
-        while left > 0 {
-            let Some(worst) =
-                crossed.worst.iter_mut().filter(|w| w.0 < 0.0).min_by(|a, b| a.0.total_cmp(&b.0))
-            else {
-                return;
-            };
-            let (_, side, at) = *worst;
-            worst.0 = f32::INFINITY;
-            let Some(c) = self.walls.last_both()[usize::from(side)].list.get(at as usize) else {
-                continue;
-            };
-            left -= usize::from(add(self.wall(pose, usize::from(side), c)));
-        }
-    }
-
-    /// The wall of a point that was one before, if it is still near.
-    pub(crate) fn again(&self, pose: &Pose, of: (usize, u32)) -> Option<Wall> {
-        let list = &self.walls.last_both().get(of.0)?.list;
-        let at = list.binary_search_by_key(&of.1, |c| c.id).ok()?;
-        Some(self.wall(pose, of.0, &list[at]))
-    }
-
-    fn wall(&self, pose: &Pose, side: usize, c: &Contact) -> Wall {
-        let point = self.walls.last_both()[side].position(c);
-        let faces = c.normal().dot(c.shell_normal()) * if side == 0 { 1.0 } else { -1.0 };
-        let (mut normal, mut gap) = (c.normal().as_dvec3(), f64::from(c.distance));
-        if faces > FACING {
-            (normal, gap) = self.refined(pose, side == 1, point, normal, gap);
-        }
-        Wall::new(point, normal, gap, pose.point(self.centre), (side, c.id))
-    }
-
-    /// Normal and gap by the mesh itself, outside; as they are where it cannot say.
-    fn refined(&self, pose: &Pose, swapped: bool, point: DVec3, normal: DVec3, gap: f64) -> (DVec3, f64) {
-        let (shape, p) = if swapped { (&self.b, pose.inverse().point(point)) } else { (&self.a, point) };
-        let Some(found) = shape.exact().closest_within(p, gap + shape.field().lattice().voxel) else {
-            return (normal, gap);
-        };
-        // From the surface to the point; too near, it says nothing.
-        let away = p - found.point;
-        if !(gap > 0.0 && found.distance > 1e-3 * self.voxel() && away.is_finite()) {
-            return (normal, gap);
-        }
-        let out = away / found.distance;
-        (if swapped { -pose.vector(out) } else { out }, found.distance)
     }
 }
 

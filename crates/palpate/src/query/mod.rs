@@ -178,4 +178,11 @@ impl Query {
     pub fn last_both(&self) -> [&Contacts; 2] {
         [&self.contacts, &self.second]
     }
+
+    /// Exchanges them for others: those of a question before, for a caller that tries a pose and goes back.
+    pub fn exchange_both(&mut self, others: &mut [Contacts; 2]) {
+        let [first, second] = others;
+        core::mem::swap(&mut self.contacts, first);
+        core::mem::swap(&mut self.second, second);
+    }
 }
