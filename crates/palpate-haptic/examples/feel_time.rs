@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             times.add((to - from).as_secs_f64() * 1e6);
         }
         wrench = told.wrench;
-        let near = rig.tool().pair().map_or(0, |p| p.contacts().list.len());
+        let near = rig.tool().pair().map_or(0, |p| p.contacts().iter().map(|c| c.list.len()).sum());
         (contacts, most) = (contacts + near, most.max(near));
         touching += usize::from(told.felt.contacts > 0);
         reduced += usize::from(told.share < 1.0);

@@ -194,12 +194,13 @@ impl Rig {
             Some(twist) => twist,
             None => self.measured(handle, dt),
         };
+        let explained = self.explained(handle);
         self.last = Some(*handle);
         let target = self.mapping.target(handle);
         let motion = self.mapping.motion(&self.motion);
         let felt = self.tool.tick(&target, &motion, &self.gains, dt);
         let spring = self.mapping.back(&felt.wrench);
-        let wanted = self.governor.pass(&spring, dt);
+        let wanted = self.governor.pass(&spring, explained, dt);
         let held = self.held(&felt.pose, &target, &spring, &wanted);
         let wrench = self.passivity.pass(handle, &wanted, held, dt);
         self.sent = wrench;
@@ -213,7 +214,7 @@ impl Rig {
         self.last = None;
         self.motion = Twist::ZERO;
         let dt = if dt > 0.0 && dt.is_finite() { dt } else { crate::governor::FADE };
-        let faded = self.governor.pass(&Wrench::ZERO, dt);
+        let faded = self.governor.pass(&Wrench::ZERO, [0.0; 2], dt);
         // Passivity may have let less through.
         let (most, is) = (self.sent.force.length(), faded.force.length());
         let share = if is > most && is > 0.0 { most / is } else { 1.0 };
@@ -231,6 +232,18 @@ impl Rig {
 
     fn still(&self) -> Felt {
         Felt { pose: self.tool.pose(), non_finite: true, ..Felt::default() }
+    }
+
+    /// By how much the spring's force and torque change because the handle moved, at most [N, N m].
+    fn explained(&self, handle: &Pose) -> [f64; 2] {
+        let Some(last) = &self.last else { return [0.0; 2] };
+        let (scale, gains) = (self.mapping.scale, &self.gains);
+        let by = (handle.translation - last.translation).length();
+        let turn = crate::six::turn(last, handle).length();
+        // As the handle has it: forces are the scene's, its levers are shorter.
+        let (stiffness, lever) = (gains.stiffness * scale, self.tool.radius() / scale);
+        let force = stiffness * (by + turn * lever);
+        [force, gains.angular_stiffness / scale * turn + force * lever]
     }
 
     /// Velocity by differences, smoothed over some milliseconds: positions come in steps.

@@ -6,7 +6,7 @@ use glam::DVec3;
 use palpate::contact::Contacts;
 use palpate::force::{ContactState, ForceParams, FrictionParams, Twist, derivative, penalty};
 use palpate::math::Pose;
-use palpate::query::{Query, QueryParams};
+use palpate::query::Query;
 use palpate::shape::Shape;
 use std::sync::Arc;
 
@@ -21,6 +21,9 @@ pub(crate) struct Push {
     pub(crate) depth: f64,
 }
 
+/// Contacts from which on a derivative is that of some of them.
+const MANY: usize = 128;
+
 /// A shape that stands still and a shape that is the tool.
 #[derive(Debug)]
 pub struct Pair {
@@ -32,7 +35,10 @@ pub struct Pair {
     pub(crate) walls: Walls,
     /// Whether walls were asked for last.
     pub(crate) walled: bool,
-    state: ContactState,
+    /// What was in touch last: B's points, then A's; areas are weighted, see [`Pair::push`].
+    touching: [Contacts; 2],
+    states: [ContactState; 2],
+    few: Contacts,
     centre: DVec3,
     radius: f64,
 }
@@ -47,7 +53,9 @@ impl Pair {
             query: Query::new(),
             walls: Walls::default(),
             walled: false,
-            state: ContactState::default(),
+            touching: Default::default(),
+            states: Default::default(),
+            few: Contacts::default(),
             centre,
             radius,
         }
@@ -83,9 +91,15 @@ impl Pair {
         self.a.field().lattice().voxel.max(self.b.field().lattice().voxel)
     }
 
-    /// The contacts of the last step; in the mode without penetration also those that are only near. World frame.
-    pub fn contacts(&self) -> &Contacts {
-        self.asked().last()
+    /// The contacts of the last step, of the tool's points and of those of what it touches; in the mode without penetration also those that
+    /// are only near. World frame. Where a tool gives, areas are weighted by depth.
+    pub fn contacts(&self) -> [&Contacts; 2] {
+        if self.walled {
+            self.walls.query().last_both()
+        } else {
+            let [first, second] = &self.touching;
+            [first, second]
+        }
     }
 
     /// Balls and points that the last query tested.
@@ -97,38 +111,51 @@ impl Pair {
         if self.walled { self.walls.query() } else { &self.query }
     }
 
-    /// Friction forgets what it held.
-    pub(crate) fn forget(&mut self) {
-        self.state.clear();
-    }
-
+    /// What the points of both shapes that are inside the other come to: one average over all of them. A point counts for more the deeper it
+    /// is, up to a voxel, so that none comes or goes at once; force and derivative are continuous in the pose but for normals at edges.
     pub(crate) fn push(&mut self, pose: &Pose, twist: &Twist, force: &ForceParams) -> Push {
         self.walled = false;
-        let contacts = self.query.contacts(&self.a, &self.b, pose, &QueryParams::default());
-        if contacts.list.is_empty() {
-            self.forget();
-            return Push::default();
-        }
-        let found = penalty(contacts, force, pose, Some(twist), Some(&mut self.state));
-        // Across the surfaces as it is; along them as if all contacts stuck that stick in part: exact for those is seven times the work.
+        self.query.both_again(&self.a, &self.b, pose, 0.0, self.voxel());
+        let full = 1.0 / self.coarsest() as f32;
+        self.query.exchange_both(&mut self.touching);
+        // Along the surfaces as if all contacts stuck that stick in part: exact for those is seven times the work.
         let smooth = ForceParams { friction: FrictionParams::default(), ..*force };
-        let slope = derivative(contacts, &smooth, pose, None, None);
-        let r = pose.vector(self.centre);
-        let mut by = derivative_about(&slope, &found.wrench, r);
-        if found.used > 0 && found.sticking > 0 {
-            stick(
-                contacts,
-                pose.point(self.centre),
-                force.stiffness * found.sticking as f64 / found.used as f64,
-                &mut by,
-            );
+        let (centre, r) = (pose.point(self.centre), pose.vector(self.centre));
+        let (mut out, mut area) = (Push::default(), 0.0);
+        for (contacts, state) in self.touching.iter_mut().zip(&mut self.states) {
+            if contacts.list.is_empty() {
+                state.clear();
+                continue;
+            }
+            contacts.list.iter_mut().for_each(|c| c.area *= (c.depth() * full).min(1.0));
+            let found = penalty(contacts, force, pose, Some(twist), Some(state));
+            if found.used == 0 {
+                continue;
+            }
+            // Neighbours in the list are neighbours on the surface, and the average of some is that of all.
+            let few = &mut self.few;
+            few.list.clear();
+            (few.origin, few.swapped) = (contacts.origin, contacts.swapped);
+            let every = contacts.list.len().div_ceil(MANY);
+            few.list.extend(contacts.list.iter().step_by(every));
+            let slope = derivative(few, &smooth, pose, None, None);
+            let mut by = derivative_about(&slope, &found.wrench, r);
+            if found.sticking > 0 {
+                let share = found.sticking as f64 / found.used as f64;
+                stick(few, centre, force.stiffness * share, &mut by);
+            }
+            // Each direction is an average by its own area.
+            area += found.area;
+            let share = if area > 0.0 { found.area / area } else { 0.0 };
+            let wrench = about(&found.wrench, r);
+            for (i, (w, row)) in out.wrench.iter_mut().zip(&mut out.derivative).enumerate() {
+                *w += share * (wrench[i] - *w);
+                row.iter_mut().zip(&by[i]).for_each(|(d, new)| *d += share * (new - *d));
+            }
+            out.contacts += found.used;
+            out.depth = out.depth.max(contacts.deepest().map_or(0.0, |c| f64::from(c.depth())));
         }
-        Push {
-            wrench: about(&found.wrench, r),
-            derivative: by,
-            contacts: found.used,
-            depth: contacts.deepest().map_or(0.0, |c| f64::from(c.depth())),
-        }
+        out
     }
 }
 

@@ -12,6 +12,10 @@ use glam::DVec3;
 use palpate::force::{ForceParams, Law, Twist};
 use palpate::math::{Pose, Wrench};
 
+/// Longest step in free space and in touch [voxels]. More in touch: force jumps where a tool slips over an edge. Less: it lags behind.
+const FREE: f64 = 2.0;
+const SLOW: f64 = 0.1;
+
 /// How the tool moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Body {
@@ -171,9 +175,18 @@ impl SoftTool {
         let mut taken = 0;
         while taken < self.params.steps.max(1) {
             taken += 1;
-            let whole = self.step(pair, target, motion, gains, dt, &push);
+            // In touch, a tool that loses its hold, as at an edge, goes over some ticks to where it is held again: no faster than the hand, but
+            // for a little.
+            let touching = push.contacts > 0;
+            let most = if touching {
+                let hand = motion.linear.length() + motion.angular.length() * pair.radius();
+                SLOW * pair.voxel() + 2.0 * hand * dt
+            } else {
+                FREE * pair.voxel()
+            };
+            let whole = self.step(pair, target, motion, gains, dt, &push, most);
             push = pair.push(&self.pose, &Twist::ZERO, &force);
-            if whole {
+            if whole || touching {
                 break;
             }
         }
@@ -196,7 +209,8 @@ impl SoftTool {
         }
     }
 
-    /// Moves towards balance; whether all the way.
+    /// Moves towards balance, by `most` at most [m]; whether all the way.
+    #[expect(clippy::too_many_arguments, reason = "what one step depends on")]
     fn step(
         &mut self,
         pair: &Pair,
@@ -205,6 +219,7 @@ impl SoftTool {
         gains: &Gains,
         dt: f64,
         push: &Push,
+        most: f64,
     ) -> bool {
         let centre = pair.centre();
         let away = difference(&self.pose, target, centre);
@@ -228,7 +243,6 @@ impl SoftTool {
         // What contacts alone cannot be solved with, the spring can.
         let by = solve(matrix, right).unwrap_or(away);
         let length = upper(&by).length() + lower(&by).length() * pair.radius();
-        let most = 2.0 * pair.voxel();
         let share = if length > most { most / length } else { 1.0 };
         self.pose = moved(&self.pose, centre, &by.map(|x| x * share));
         share >= 1.0
