@@ -72,6 +72,17 @@ struct Held {
     force: f64,
 }
 
+/// How long a motion is, with turns counted at a radius [m].
+fn length(by: &Six, radius: f64) -> f64 {
+    upper(by).length() + lower(by).length() * radius
+}
+
+/// The first `most` metres of a motion.
+fn cut(by: &Six, most: f64, radius: f64) -> Six {
+    let far = length(by, radius);
+    if far > most { by.map(|x| x * (most / far)) } else { *by }
+}
+
 impl HeldTool {
     /// A tool at `world_from_tool`, which must be free: inside something it can only be moved out by hand.
     ///
@@ -172,18 +183,14 @@ impl HeldTool {
     /// Moves as near to the target as walls allow; how far, with turns counted at the tool's radius [m].
     fn step(&mut self, pair: &mut Pair, target: &Pose, gains: &Gains, steps: &mut usize) -> f64 {
         let (centre, radius, spring) = (pair.centre(), pair.radius(), gains.spring());
-        let length = |by: &Six| upper(by).length() + lower(by).length() * radius;
+        let length = |by: &Six| length(by, radius);
         // Near walls short steps do: fewer walls have to be known.
         let was = self.least.unwrap_or(f64::INFINITY);
         let most = pair.voxel() * if was < self.gap + FREE * pair.voxel() { NEAR } else { FREE };
         let most = most * self.trust;
-        let mut goal = difference(&self.pose, target, centre);
-        let far = length(&goal);
-        if far > most {
-            goal = goal.map(|x| x * (most / far));
-        }
-        let (by, normal) = self.allowed(pair, &goal, &spring);
-        let mut by = self.rubbed(&by, normal, &spring, radius);
+        let goal = difference(&self.pose, target, centre);
+        let (by, normal) = self.allowed(pair, &goal, &spring, most);
+        let mut by = cut(&self.rubbed(&by, normal, &spring, radius), most, radius);
         // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
         let free = (0.5 * self.gap).min(was);
         // A step that failed makes the next ticks careful; where there is little to look at it is tried again at once.
@@ -231,8 +238,9 @@ impl HeldTool {
         pair.look(pose, self.gap + MARGIN * FREE * pair.voxel())
     }
 
-    /// The motion nearest to `goal`, by the spring's energy, that crosses no wall, and the sum of what walls push with [N].
-    fn allowed(&mut self, pair: &mut Pair, goal: &Six, spring: &Six) -> (Six, f64) {
+    /// The motion nearest to `goal`, by the spring's energy, that crosses no wall within its first `most` metres, and the sum of what walls push
+    /// with [N]. Not the goal is cut to a step but the motion: where walls hold much of the way to the goal, the rest is not held.
+    fn allowed(&mut self, pair: &mut Pair, goal: &Six, spring: &Six, most: f64) -> (Six, f64) {
         // Those that held before will most likely hold again.
         let pose = self.pose;
         if self.seen.replace(pose) != Some(pose) {
@@ -250,7 +258,8 @@ impl HeldTool {
             let mut new = [None; TOGETHER];
             let (held, mut at) = (&self.held, 0);
             let known = |of| held.iter().any(|h| h.wall.of == of);
-            pair.crossed(&pose, &by, aims, room, known, |wall| {
+            let step = cut(&by, most, pair.radius());
+            pair.crossed(&pose, &step, aims, room, known, |wall| {
                 new[at] = Some(wall);
                 at += 1;
             });

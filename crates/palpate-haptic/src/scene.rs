@@ -21,6 +21,8 @@ pub(crate) struct Push {
     pub(crate) depth: f64,
 }
 
+/// Times the cosine of the angle between two faces, from 0 to 1: how much of a point counts.
+const FACING: f32 = 4.0;
 /// Contacts from which on a derivative is that of some of them.
 const MANY: usize = 128;
 
@@ -92,7 +94,7 @@ impl Pair {
     }
 
     /// The contacts of the last step, of the tool's points and of those of what it touches; in the mode without penetration also those that
-    /// are only near. World frame. Where a tool gives, areas are weighted by depth.
+    /// are only near. World frame. Where a tool gives, areas and depths are weighted by how much they count.
     pub fn contacts(&self) -> [&Contacts; 2] {
         if self.walled {
             self.walls.query().last_both()
@@ -127,7 +129,13 @@ impl Pair {
                 state.clear();
                 continue;
             }
-            contacts.list.iter_mut().for_each(|c| c.area *= (c.depth() * full).min(1.0));
+            let side = if contacts.swapped { 1.0 } else { -1.0 };
+            for c in &mut contacts.list {
+                // Surfaces that push each other face each other. Where an edge has got behind another, the nearest face may be one that does not.
+                let facing = (side * c.normal().dot(c.shell_normal())).clamp(0.0, 1.0);
+                c.area *= (c.depth() * full).min(1.0) * (FACING * facing).min(1.0);
+                c.distance *= facing * facing;
+            }
             let found = penalty(contacts, force, pose, Some(twist), Some(state));
             if found.used == 0 {
                 continue;

@@ -12,14 +12,17 @@ use palpate_haptic::{DeviceLimits, Felt, Gains, HeldTool, Pair, SoftTool, ToolPa
 /// Ticks between two looks at the meshes themselves.
 const EVERY: usize = 5;
 
-/// A path: a pair, where the target is in tick `i`, how many ticks, and the direction of the force where it is known.
+/// What the answer must be: the direction of the force and of the torque about the tool's centre, where they are known.
+type Known = [Option<DVec3>; 2];
+
+/// A path: a pair, where the target is in tick `i`, how many ticks, and what is known of the answer.
 struct Path {
     name: &'static str,
     pair: Pair,
     target: fn(usize, Pose) -> Pose,
     start: Pose,
     ticks: usize,
-    along: Option<DVec3>,
+    known: fn(usize, &Felt) -> Known,
 }
 
 fn block(tool: palpate::mesh::RawMesh) -> Result<Pair> {
@@ -27,8 +30,8 @@ fn block(tool: palpate::mesh::RawMesh) -> Result<Pair> {
     Ok(Pair::new(shape(block)?, shape(tool)?))
 }
 
-fn paths() -> Result<[Path; 3]> {
-    let scene = peg()?;
+fn paths() -> Result<[Path; 5]> {
+    let (scene, aside, tilted) = (peg()?, peg()?, peg()?);
     Ok([
         Path {
             name: "press, ball on plane",
@@ -36,7 +39,7 @@ fn paths() -> Result<[Path; 3]> {
             target: |i, _| Pose::from_translation(DVec3::Z * (0.03 - 1e-5 * i as f64)),
             start: Pose::from_translation(DVec3::Z * 0.03),
             ticks: 1500,
-            along: Some(DVec3::Z),
+            known: |_, _| [Some(DVec3::Z), None],
         },
         Path {
             name: "slide over an edge, cube on block",
@@ -48,7 +51,12 @@ fn paths() -> Result<[Path; 3]> {
             },
             start: Pose::new(DQuat::from_rotation_y(0.3), DVec3::new(0.03, 0.0, 0.03)),
             ticks: 3000,
-            along: None,
+            // Until its lower edge passes the block's it rests on the block's face, then on the block's edge with its own face.
+            known: |_, felt| {
+                let past = felt.pose.point(DVec3::new(0.01, 0.0, -0.01)).x - 0.05;
+                let normal = if past < 0.0 { DVec3::Z } else { felt.pose.vector(DVec3::Z) };
+                [(past.abs() > 2e-4).then_some(normal), None]
+            },
         },
         Path {
             name: "wedge, peg in hole",
@@ -63,9 +71,62 @@ fn paths() -> Result<[Path; 3]> {
             },
             start: scene.start,
             ticks: 5000,
-            along: None,
+            known: |_, _| [None; 2],
+        },
+        Path {
+            name: "aside, peg in hole",
+            pair: aside.pair,
+            target: |i, start| {
+                let round = aside_of(i) * 2e-3 * (1e-3 * i as f64 - 1.0).clamp(0.0, 1.0);
+                let down = DVec3::Z * -0.019 * (1e-3 * i as f64).min(1.0);
+                Pose { translation: start.translation + round + down, ..start }
+            },
+            start: aside.start,
+            ticks: 5000,
+            // Back to the axis, once it is as far aside as it goes.
+            known: |i, _| [(i > 2000).then(|| -aside_of(i)), None],
+        },
+        Path {
+            name: "tilted, peg in hole",
+            pair: tilted.pair,
+            target: |i, start| {
+                let tilt = aside_of(i) * 0.15 * (1e-3 * i as f64 - 1.0).clamp(0.0, 1.0);
+                let down = DVec3::Z * -0.019 * (1e-3 * i as f64).min(1.0);
+                // About the tool's own centre: its origin is at its end.
+                let middle = DVec3::Z * 0.015;
+                let rotation = DQuat::from_scaled_axis(tilt) * start.rotation;
+                let at = start.translation + down + start.rotation * middle - rotation * middle;
+                Pose::new(rotation, at)
+            },
+            start: tilted.start,
+            ticks: 5000,
+            // Everything else lies in the plane that the tilt is in.
+            known: |i, _| [None, (i > 2000).then(|| -aside_of(i))],
         },
     ])
+}
+
+/// How far a direction is from what it must be [degrees].
+#[derive(Clone, Copy, Debug, Default)]
+struct Off {
+    most: f64,
+    sum: f64,
+    ticks: usize,
+}
+
+impl Off {
+    fn look(&mut self, known: Option<DVec3>, found: DVec3) {
+        if let Some(known) = known {
+            let angle = found.angle_between(known).to_degrees();
+            (self.most, self.sum, self.ticks) = (self.most.max(angle), self.sum + angle, self.ticks + 1);
+        }
+    }
+}
+
+/// A direction that goes round once in six seconds.
+fn aside_of(i: usize) -> DVec3 {
+    let angle = 1e-3 * i as f64 * std::f64::consts::TAU / 6.0;
+    DVec3::new(angle.cos(), angle.sin(), 0.0)
 }
 
 pub(super) fn run(_: &Lab<'_>) -> Result<Found> {
@@ -79,23 +140,32 @@ pub(super) fn run(_: &Lab<'_>) -> Result<Found> {
             let mut meshes = Soft::new();
             let mut held = HeldTool::new(&path.pair, path.start, 0.0);
             let mut gives = SoftTool::new(path.start, ToolParams::default());
-            let (mut last, mut step, mut off, mut met, mut looked, mut touching, mut depth) =
-                (DVec3::ZERO, 0.0f64, 0.0f64, 0, 0, 0, 0.0f64);
+            let (mut last, mut step, mut met, mut looked, mut touching, mut depth) =
+                (DVec3::ZERO, 0.0f64, 0, 0, 0, 0.0f64);
+            let mut off = [Off::default(); 2];
+            let mut before = path.start;
             for i in 0..path.ticks {
                 let target = (path.target)(i, path.start);
+                let turn = target.rotation * before.rotation.conjugate();
+                let motion = Twist {
+                    linear: (target.translation - before.translation) * 1e3,
+                    angular: turn.to_scaled_axis() * 1e3,
+                };
+                before = target;
                 let felt: Felt = if soft {
-                    gives.tick(&mut path.pair, &target, &Twist::ZERO, &gains, 1e-3)
+                    gives.tick(&mut path.pair, &target, &motion, &gains, 1e-3)
                 } else {
-                    held.tick(&mut path.pair, &target, &Twist::ZERO, &gains, 1e-3)
+                    held.tick(&mut path.pair, &target, &motion, &gains, 1e-3)
                 };
                 let force = felt.wrench.force;
                 step = step.max((force - last).length());
                 last = force;
                 depth = depth.max(felt.depth);
                 touching += usize::from(felt.contacts > 0);
-                if let Some(along) = path.along.filter(|_| force.length() > 0.2) {
-                    off = off.max(force.angle_between(along).to_degrees());
-                }
+                let torque = felt.wrench.about(target.vector(path.pair.centre())).torque;
+                let known = (path.known)(i, &felt);
+                off[0].look(known[0].filter(|_| force.length() > 0.2), force);
+                off[1].look(known[1].filter(|_| torque.length() > 2e-3), torque);
                 if i % EVERY == 0 {
                     b.deform(|k, _| felt.pose.point(rest[k]));
                     looked += 1;
@@ -107,8 +177,11 @@ pub(super) fn run(_: &Lab<'_>) -> Result<Found> {
             let note = format!("{touching} of {} ticks in touch; deepest {:.3} mm", path.ticks, 1e3 * depth);
             eprintln!("{case}: step {step:.3} N, {met} of {looked} poses meet");
             found.rows.push(row(&case, "largest step of force", "N", step, note));
-            if path.along.is_some() {
-                found.rows.push(row(&case, "direction error", "degrees", off, String::new()));
+            for (off, what) in off.iter().zip(["force", "torque"]).filter(|(off, _)| off.ticks > 0) {
+                let mean = off.sum / off.ticks as f64;
+                let note = format!("of the {what}; {mean:.3} in the mean of {} ticks", off.ticks);
+                eprintln!("   {what} off by {:.3} degrees at most, {mean:.3} in the mean", off.most);
+                found.rows.push(row(&case, "direction error", "degrees", off.most, note));
             }
             let note = format!("of {looked} poses, by triangles of the drawn meshes");
             found.rows.push(row(&case, "poses in which meshes meet", "1", met as f64, note));
