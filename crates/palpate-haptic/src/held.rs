@@ -35,6 +35,8 @@ const MANY: usize = 1500;
 /// Share of the least gap at the start that is kept, where that is less than usual [1].
 const TIGHT: f64 = 0.5;
 const FREE: f64 = 2.0;
+/// How far a tool in touch goes in a tick by itself [voxels]. More: force jumps where it slips. Less: it lags behind.
+const SLIP: f64 = 0.25;
 const MARGIN: f64 = 1.1;
 /// Sweeps over the walls that hold.
 const SWEEPS: usize = 60;
@@ -153,11 +155,16 @@ impl HeldTool {
         let centre = pair.centre();
         self.settle(pair);
         let start = self.pose;
+        // In touch, a tool that slips goes over some ticks to where it is held again: no faster than the hand, but for a little.
+        let hand = motion.linear.length() + motion.angular.length() * pair.radius();
+        let mut left = SLIP * pair.voxel() + 2.0 * hand * dt;
         let mut steps = 0;
         for _ in 0..STEPS {
-            let far = self.step(pair, target, gains, &mut steps);
+            let far = self.step(pair, target, gains, left, &mut steps);
+            left -= far;
             // Walls turn on the way of a long step: once more from there. In the open one step says it all.
-            if self.held.is_empty() || far < SHORT * pair.voxel() || pair.near() > MANY {
+            let short = SHORT * pair.voxel();
+            if self.held.is_empty() || far < short || left < short || pair.near() > MANY {
                 break;
             }
         }
@@ -180,8 +187,8 @@ impl HeldTool {
         }
     }
 
-    /// Moves as near to the target as walls allow; how far, with turns counted at the tool's radius [m].
-    fn step(&mut self, pair: &mut Pair, target: &Pose, gains: &Gains, steps: &mut usize) -> f64 {
+    /// Moves as near to the target as walls allow, in touch by `left` at most; how far, with turns counted at the tool's radius [m].
+    fn step(&mut self, pair: &mut Pair, target: &Pose, gains: &Gains, left: f64, steps: &mut usize) -> f64 {
         let (centre, radius, spring) = (pair.centre(), pair.radius(), gains.spring());
         let length = |by: &Six| length(by, radius);
         // Near walls short steps do: fewer walls have to be known.
@@ -190,7 +197,8 @@ impl HeldTool {
         let most = most * self.trust;
         let goal = difference(&self.pose, target, centre);
         let (by, normal) = self.allowed(pair, &goal, &spring, most);
-        let mut by = cut(&self.rubbed(&by, normal, &spring, radius), most, radius);
+        let most_now = if self.held.is_empty() { most } else { most.min(left) };
+        let mut by = cut(&self.rubbed(&by, normal, &spring, radius), most_now, radius);
         // Walls are curved: half of the gap is for that. A tool that is nearer already may stay as near.
         let free = (0.5 * self.gap).min(was);
         // A step that failed makes the next ticks careful; where there is little to look at it is tried again at once.
