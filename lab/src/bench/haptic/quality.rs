@@ -1,6 +1,6 @@
 //! How good the force is along fixed paths of which the answer is known.
 
-use super::{Found, Lab, peg, row, shape};
+use super::{Found, Lab, nut, peg, row, shape};
 use anyhow::Result;
 use glam::{DQuat, DVec3};
 use palpate::force::Twist;
@@ -30,7 +30,7 @@ fn block(tool: palpate::mesh::RawMesh) -> Result<Pair> {
     Ok(Pair::new(shape(block)?, shape(tool)?))
 }
 
-fn paths() -> Result<[Path; 5]> {
+fn paths() -> Result<[Path; 6]> {
     let (scene, aside, tilted) = (peg()?, peg()?, peg()?);
     Ok([
         Path {
@@ -103,6 +103,17 @@ fn paths() -> Result<[Path; 5]> {
             // Everything else lies in the plane that the tilt is in.
             known: |i, _| [None, (i > 2000).then(|| -aside_of(i))],
         },
+        Path {
+            name: "turned, nut on bolt",
+            pair: nut()?.pair,
+            target: |i, start| {
+                let turn = (1e-3 * i as f64).min(std::f64::consts::PI);
+                Pose { rotation: DQuat::from_rotation_z(turn) * start.rotation, ..start }
+            },
+            start: Pose::IDENTITY,
+            ticks: 4000,
+            known: |_, _| [None; 2],
+        },
     ])
 }
 
@@ -143,7 +154,7 @@ pub(super) fn run(_: &Lab<'_>) -> Result<Found> {
             let (mut last, mut step, mut met, mut looked, mut touching, mut depth) =
                 (DVec3::ZERO, 0.0f64, 0, 0, 0, 0.0f64);
             let mut off = [Off::default(); 2];
-            let mut before = path.start;
+            let (mut before, mut last_pose) = (path.start, path.start);
             for i in 0..path.ticks {
                 let target = (path.target)(i, path.start);
                 let turn = target.rotation * before.rotation.conjugate();
@@ -158,6 +169,7 @@ pub(super) fn run(_: &Lab<'_>) -> Result<Found> {
                     held.tick(&mut path.pair, &target, &motion, &gains, 1e-3)
                 };
                 let force = felt.wrench.force;
+                last_pose = felt.pose;
                 step = step.max((force - last).length());
                 last = force;
                 depth = depth.max(felt.depth);
@@ -174,7 +186,14 @@ pub(super) fn run(_: &Lab<'_>) -> Result<Found> {
             }
             let mode = if soft { "soft" } else { "held" };
             let case = format!("{}, {mode}", path.name);
-            let note = format!("{touching} of {} ticks in touch; deepest {:.3} mm", path.ticks, 1e3 * depth);
+            let end = last_pose.rotation.to_scaled_axis();
+            let note = format!(
+                "{touching} of {} ticks in touch; deepest {:.3} mm; at the end {:.3} mm from the start, turned by {:.3} rad",
+                path.ticks,
+                1e3 * depth,
+                1e3 * (last_pose.translation - path.start.translation).length(),
+                end.length()
+            );
             eprintln!("{case}: step {step:.3} N, {met} of {looked} poses meet");
             found.rows.push(row(&case, "largest step of force", "N", step, note));
             for (off, what) in off.iter().zip(["force", "torque"]).filter(|(off, _)| off.ticks > 0) {
