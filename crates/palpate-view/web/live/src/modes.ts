@@ -80,7 +80,7 @@ export async function show(view: View, link: Link, info: SceneInfo, choice: Choi
   } else if (choice.mode.id === "slice") {
     legend.push(["#c8452f", "inside"], ["#f6f1e4", "surface"], ["#3f7cc2", "outside"]);
   } else if (choice.mode.id === "nodes") {
-    legend.push(["#e2341d", "reaches the other shape: children are looked at"], ["#3c7bd9", "looked at, and left"]);
+    legend.push(["#e2341d", "reaches the other shape: what is below it was looked at"], ["#3c7bd9", "tested, and left"]);
   }
   view.dirty = true;
   return legend;
