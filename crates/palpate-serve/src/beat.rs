@@ -115,14 +115,8 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             let mut deformed = Vec::new();
             s.act.deformed(&mut deformed);
             let time = s.ticks as f64 * TICK.as_secs_f64();
-            let told = wire::Told {
-                number,
-                stage: &s.stage,
-                time,
-                now: &s.now,
-                nodes: &nodes,
-                deformed: &deformed,
-            };
+            let told =
+                wire::Told { number, stage: &s.stage, time, now: &s.now, nodes: &nodes, deformed: &deformed };
             let bytes = Arc::new(wire::snapshot(&told, &health));
             shared.snapshot.send_replace(Snapshot { number, bytes });
             health = Health { rate: health.rate, missed: health.missed, ..Health::default() };

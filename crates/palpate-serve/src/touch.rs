@@ -103,16 +103,7 @@ impl Touch {
         let feel = Feel::default();
         let (opened, handle) = pointer(&shapes, start)?;
         let running = Some(run(&shapes, opened, feel, start)?);
-        Ok(Self {
-            shapes,
-            start,
-            up,
-            lead: Lead::Hand(handle),
-            running,
-            feel,
-            tool: start,
-            again: false,
-        })
+        Ok(Self { shapes, start, up, lead: Lead::Hand(handle), running, feel, tool: start, again: false })
     }
 
     /// What is touched, and the tool.
@@ -257,7 +248,8 @@ impl Touch {
         let tick = r.ticker.last(&r.rig);
         match (tick.reading.is_some_and(palpate_haptic::Reading::is_finite), &r.fails) {
             (false, None) => {
-                let why = tick.error.map_or_else(|| "it tells what is no number".to_owned(), |e| e.to_string());
+                let why =
+                    tick.error.map_or_else(|| "it tells what is no number".to_owned(), |e| e.to_string());
                 r.fails = Some((Instant::now(), why));
             }
             (true, Some(_)) => r.fails = None,
@@ -331,12 +323,7 @@ fn rig(
     Ok(rig)
 }
 
-fn run(
-    shapes: &[Arc<Shape>; 2],
-    opened: Opened,
-    feel: Feel,
-    pose: Pose,
-) -> Result<Running, DeviceError> {
+fn run(shapes: &[Arc<Shape>; 2], opened: Opened, feel: Feel, pose: Pose) -> Result<Running, DeviceError> {
     let Opened { device, mapping, delay, plays } = opened;
     let ticker = Ticker::new(&*device, &RunParams { rate: 1.0 / TICK, ..RunParams::default() })?;
     let rig = rig(shapes, &device.limits(), mapping, feel, delay, pose)?;

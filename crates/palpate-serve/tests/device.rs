@@ -109,8 +109,7 @@ fn a_device_that_may_be_held_is_felt_without_a_page_and_left_without_force() {
     // A page wishes the tool elsewhere, again and again: the hand of a device is not the page's.
     let mut socket = page(&server);
     for _ in 0..50 {
-        let target =
-            r#"{"type":"target","generation":1,"pose":[0.5,0.5,0.5,0,0,0,1],"held":true}"#;
+        let target = r#"{"type":"target","generation":1,"pose":[0.5,0.5,0.5,0,0,0,1],"held":true}"#;
         socket.send(tungstenite::Message::text(target)).unwrap();
         std::thread::sleep(Duration::from_millis(4));
         let handle = seen.probe.lock().unwrap().as_ref().unwrap().state().pose.translation;

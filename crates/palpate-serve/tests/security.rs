@@ -228,7 +228,10 @@ fn malformed_frames_close_only_their_own_socket() {
         ("text that is no JSON", masked(0x81, &[0x82], b"hi")),
         ("words that are not known", masked(0x81, &[0x80 + 14], br#"{"type":"run"}"#)),
         ("a mode there is not", masked(0x81, &[0x80 + 42], br#"{"type":"feel","mode":"hard","friction":0}"#)),
-        ("friction below zero", masked(0x81, &[0x80 + 43], br#"{"type":"feel","mode":"soft","friction":-1}"#)),
+        (
+            "friction below zero",
+            masked(0x81, &[0x80 + 43], br#"{"type":"feel","mode":"soft","friction":-1}"#),
+        ),
         (
             "a device that a page names",
             masked(0x81, &[0x80 + 57], br#"{"type":"feel","mode":"soft","friction":0,"device":"sim"}"#),

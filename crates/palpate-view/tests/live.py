@@ -157,6 +157,9 @@ def rigid(c):
     touching = c.look()
     c.expect("touching changes no pixel", differ(free, touching) > 0.02)
     c.shot("touching")
+    page.emulate_media(color_scheme="dark")
+    c.shot("touching-dark")
+    page.emulate_media(color_scheme="light")
     plot = page.evaluate("""() => { const c = document.getElementById('plot-force'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }""")
     c.expect("the force plot is empty", plot > 50)
     for box in ("show-contacts", "show-force", "show-hand"):
@@ -398,6 +401,12 @@ def narrow(c):
             session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": point(3 * k, -2 * k)})
         start = page.evaluate("palpate.info.hand[0]")
         c.wait("a finger does not move the tool", f"Math.abs(palpate.last.now.bodies[1][0] - {start}) > 1e-4")
+        for k in range(1, 13):
+            session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": point(24 - 2 * k, -16 + 9 * k)})
+        c.wait("a finger does not press", "palpate.last.now.most.force > 0.5")
+        page.wait_for_timeout(500)
+        page.evaluate("palpate.settled()")
+        c.shot("phone-touching")
         session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     c.shot("phone", full=True)
 
@@ -467,7 +476,9 @@ def main():
     mock = Mock(args.mock)
     try:
         with sync_playwright() as p, tempfile.TemporaryDirectory() as folder:
-            browser = p.chromium.launch(executable_path=browser_path, args=FLAGS)
+            # A page that does not come over the network may not ask this machine, unless told.
+            flags = FLAGS + (["--disable-features=LocalNetworkAccessChecks"] if args.dist else [])
+            browser = p.chromium.launch(executable_path=browser_path, args=flags)
 
             def visit(name, options, steps, *more):
                 if args.only and args.only != name:
@@ -497,7 +508,7 @@ def main():
             visit("wide", {"viewport": {"width": 1280, "height": 800}}, lambda c: (rigid(c), named(c)))
             visit("scenes", {"viewport": {"width": 1100, "height": 760}, "color_scheme": "dark"}, lambda c: [other(c, s, args.shots) for s in args.scenes.split(",") if s])
             visit("file", {"viewport": {"width": 1000, "height": 720}}, lambda c: c.ready() and dropped(c, folder))
-            visit("phone", {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}, lambda c: c.ready() and (c.open("knot"), narrow(c)))
+            visit("phone", {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}, lambda c: c.ready() and (c.open("knot"), narrow(c)))
             visit("device", {"viewport": {"width": 1280, "height": 800}}, device, "--device", "sim", "--motion", "slide")
             visit("absent", {"viewport": {"width": 1100, "height": 760}, "color_scheme": "dark"}, absent, "--device", "haply", "--address", "127.0.0.1:1")
             if args.mock:

@@ -46,20 +46,24 @@ export class Feel {
     $("keys").hidden = this.led;
     $("keys-led").hidden = !this.led;
     $("device").hidden = this.name === null;
-    $("device").textContent = this.led
-      ? `${capital(scene.device ?? "")} moves the tool. Drag to turn the view.`
-      : `${capital(this.name ?? "")} rests in this scene: it is for two rigid shapes. Drag the tool.`;
+    if (this.led) this.tell("here");
+    else $("device").textContent = `${capital(this.name ?? "")} rests in this scene: it is for two rigid shapes. Drag the tool.`;
+  }
+
+  /** What the device does. */
+  private tell(state: string): void {
+    const does = state === "here" ? "moves the tool" : state === "lost" ? "does not answer" : "is being opened";
+    const words = `${capital(this.name ?? "")} ${does}. Drag to turn the view.`;
+    if ($("device").textContent !== words) $("device").textContent = words;
   }
 
   show(now: Now): void {
     $("feel").hidden = $("energy").hidden = !now.rig && !now.device;
     const { rig, device } = now;
-    const rows: [string, string, boolean][] = [
-      ["rate", now.rate ? `${now.rate.toFixed(0)} Hz` : "–", now.rate > 0 && now.rate < 900],
-      ["longest tick", rig ? `${rig.worst.toFixed(0)} µs` : "–", false],
-      ["missed by us", `${rig?.by_us ?? now.missed}`, (rig?.by_us ?? 0) > 0],
-      ["missed by the machine", `${rig?.by_machine ?? "–"}`, false],
-    ];
+    const rows: [string, string, boolean][] = [["rate", now.rate ? `${now.rate.toFixed(0)} Hz` : "–", now.rate > 0 && now.rate < 900]];
+    if (rig || device) rows.push(["longest tick", rig ? `${rig.worst.toFixed(0)} µs` : "–", false]);
+    rows.push(["missed by us", `${device && !rig ? "–" : (rig?.by_us ?? now.missed)}`, (rig?.by_us ?? 0) > 0]);
+    if (rig || device) rows.push(["missed by the machine", `${rig?.by_machine ?? "–"}`, false]);
     if (device) rows.push(["bad readings", `${rig?.bad ?? "–"}`, (rig?.bad ?? 0) > 0], ["force cut by the watch", `${rig?.trips ?? "–"}`, (rig?.trips ?? 0) > 0]);
     const text = JSON.stringify(rows);
     if (text !== $("health").dataset.text) {
@@ -80,6 +84,7 @@ export class Feel {
     const opening = device?.state === "opening" && performance.now() - this.since > SOON;
     const words = lost ? `No device: ${device.words ?? ""}. There is no force; it comes back by itself when it answers.` : opening ? `Waiting for ${this.name ?? "the device"}. There is no force.` : "";
     $("lost").hidden = !words;
+    if (device) this.tell(lost ? "lost" : opening ? "opening" : "here");
     if (words && $("lost").textContent !== words) $("lost").textContent = words;
   }
 }

@@ -327,7 +327,7 @@ function start(): void {
       rates.frames = (view.frames - frames) / seconds;
       rates.messages = (link.messages - messages) / seconds;
       [counted, frames, messages] = [time, view.frames, link.messages];
-      if (link.open) $("link").textContent = `${rates.frames.toFixed(0)} frames/s, ${rates.messages.toFixed(0)} messages/s`;
+      $("rates").textContent = `This page drew ${rates.frames.toFixed(0)} frames and took ${rates.messages.toFixed(0)} messages in the last second.`;
     }
   };
   requestAnimationFrame(each);
