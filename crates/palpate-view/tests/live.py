@@ -79,7 +79,7 @@ class Check:
 
     def shot(self, name, full=False):
         if self.shots:
-            self.page.screenshot(path=f"{self.shots}/live-{name}.png", full_page=full)
+            self.page.screenshot(path=f"{self.shots}/live-{name}.png", full_page=full, animations="disabled")
 
     def ready(self, scene=None):
         wanted = f"palpate.info?.id === '{scene}' && " if scene else ""

@@ -36,8 +36,8 @@ function start(): void {
     force: plot("force", 1, newtons),
     depth: plot("depth", 1e-3, length),
     micros: plot("micros", 50, (v) => `${v.toFixed(0)} µs`),
-    energy: plot("energy", 1e-3, (v) => `${(1e3 * v).toFixed(2)} mJ`),
-    rate: plot("rate", 1200, (v) => `${v.toFixed(0)} Hz`, true),
+    energy: plot("energy", 1e-3, (v) => `${(1e3 * v).toFixed(2).replace(/^-(0\.00)$/, "$1")} mJ`),
+    rate: plot("rate", 1500, (v) => `${v.toFixed(0)} Hz`, true),
   };
   let info: SceneInfo | null = null;
   let last: Snapshot | null = null;
