@@ -220,10 +220,10 @@ impl Touch {
             self.rest(pose, None);
             return;
         }
-        if let (true, Lead::Hand(handle)) = (again, &mut self.lead) {
-            if let Ok((opened, moves)) = pointer(&self.shapes, pose) {
-                (r.device, *handle) = (opened.device, moves);
-            }
+        if let (true, Lead::Hand(handle)) = (again, &mut self.lead)
+            && let Ok((opened, moves)) = pointer(&self.shapes, pose)
+        {
+            (r.device, *handle) = (opened.device, moves);
         }
         match rig(&self.shapes, &r.device.limits(), *r.rig.mapping(), self.feel, r.delay, pose) {
             Ok(rig) => (r.rig, r.feel) = (rig, self.feel),
