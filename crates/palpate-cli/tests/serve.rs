@@ -60,10 +60,28 @@ fn for_scripts_one_object_and_an_end() {
     assert!(value["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));
 }
 
+/// A device that is not there is told on the page: the server starts, and ends, without it.
+#[test]
+fn it_serves_without_the_device_that_it_is_told_of() {
+    let nobody = ["serve", "--port", "0", "--seconds", "3", "--device", "haply", "--address", "127.0.0.1:1"];
+    for args in
+        [&nobody[..], &["serve", "--port", "0", "--seconds", "3", "--device", "sim", "--mode", "soft"]]
+    {
+        let (mut child, url) = start(args);
+        assert!(page(&url).contains("</html>"));
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     refuses(&["serve", "--host", "0.0.0.0", "--port", "0"], &["--token"]);
     refuses(&["serve", "--host", "0.0.0.0", "--port", "0", "--token", "abc"], &["12"]);
     refuses(&["serve", "--scene", "nothing", "--port", "0"], &["knot"]);
     refuses(&["serve", "--seconds=-1"], &["seconds"]);
+    refuses(&["serve", "--port", "0", "--device", "replay"], &["--path"]);
+    refuses(&["serve", "--port", "0", "--device", "replay", "--path", "nothing.csv"], &["nothing.csv"]);
+    refuses(&["serve", "--port", "0", "--device", "sim", "--delay", "99"], &["--delay", "50"]);
+    refuses(&["serve", "--port", "0", "--device", "rat"], &["mouse", "haply"]);
+    refuses(&["serve", "--port", "0", "--friction", "3"], &["friction", "2"]);
 }

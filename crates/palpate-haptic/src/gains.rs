@@ -6,8 +6,8 @@
 
 use crate::device::{DeviceError, DeviceLimits};
 
-/// Share of a device's stiffness that the coupling takes: the rest is for what it touches.
-const SHARE: f64 = 0.8;
+/// Share of a device's stiffness that the coupling takes: the rest is for what it touches [1].
+pub const SHARE: f64 = 0.8;
 /// Share of its damping. Velocities are differences of quantised positions: more of it is noise.
 const DAMPED: f64 = 0.1;
 /// How many times stiffer than the coupling what is touched is. More is not felt, as both are in series.

@@ -46,6 +46,11 @@ impl Histogram {
         0.0
     }
 
+    /// The longest [µs]; 0 without any.
+    pub fn worst(&self) -> f64 {
+        self.worst
+    }
+
     /// The usual ones.
     pub fn times(&self) -> Times {
         Times {

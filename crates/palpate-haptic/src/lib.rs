@@ -34,6 +34,6 @@ pub use gains::Gains;
 pub use health::{Health, Report, Times};
 pub use held::HeldTool;
 pub use rig::{Mapping, Mode, Rig, RigParams, Told};
-pub use run::{RunParams, Tick, run};
+pub use run::{RunParams, Tick, Ticker, run};
 pub use scene::Pair;
 pub use tool::{Body, Felt, SoftTool, Tool, ToolParams};

@@ -46,6 +46,12 @@ impl Mapping {
         Twist { linear: self.rotation * twist.linear * self.scale, angular: self.rotation * twist.angular }
     }
 
+    /// A wrench of the handle, about its origin, as the scene has it about the origin of the tool's target: what [`Rig`] gives a handle is this
+    /// in the scene.
+    pub fn forth(&self, wrench: &Wrench) -> Wrench {
+        Wrench { force: self.rotation * wrench.force, torque: self.rotation * wrench.torque * self.scale }
+    }
+
     /// A wrench of the scene, about the origin of the tool's target, as the handle feels it about its own. Force is as it is; levers are as
     /// long as they are in the hand, so that the work of force and torque together is that of the scene over the scale.
     fn back(&self, wrench: &Wrench) -> Wrench {

@@ -54,12 +54,118 @@ pub struct Tick<'a> {
     pub seconds: f64,
     /// What the device told; none if it did not.
     pub reading: Option<&'a Reading>,
+    /// Why it did not.
+    pub error: Option<&'a DeviceError>,
     /// What came of it.
     pub told: &'a Told,
     /// From the reading to the wrench [µs].
     pub micros: f64,
     /// What is touched: contacts of the last query.
     pub rig: &'a Rig,
+}
+
+/// What a tick does but for the waiting, for loops of one's own: [`run`] is one. It watches over the device while it lives.
+#[derive(Debug)]
+pub struct Ticker {
+    /// How the loop fares.
+    pub health: Health,
+    watch: Option<Watch>,
+    began: Instant,
+    last: Option<Instant>,
+    period: Duration,
+    /// What the device is given in the next exchange, in its own frame.
+    wrench: Wrench,
+    told: Told,
+    reading: Result<Reading, DeviceError>,
+    micros: f64,
+}
+
+impl Ticker {
+    /// For ticks of this device. The rig may become another while there is no force.
+    pub fn new(device: &dyn Device, params: &RunParams) -> Result<Self, DeviceError> {
+        params.check()?;
+        let patience = Duration::from_secs_f64(params.patience);
+        Ok(Self {
+            health: Health::default(),
+            watch: device.guard().map(|guard| Watch::new(guard, patience)),
+            began: Instant::now(),
+            last: None,
+            period: Duration::from_secs_f64(1.0 / params.rate),
+            wrench: Wrench::ZERO,
+            told: Told::default(),
+            reading: Ok(Reading::default()),
+            micros: 0.0,
+        })
+    }
+
+    /// One tick, which should have begun at `due`. A device that fails is given no force; it gets force again, slowly, when it answers.
+    pub fn tick(&mut self, device: &mut dyn Device, rig: &mut Rig, due: Instant) {
+        let dt = self.begin(rig, due);
+        self.exchange(device);
+        let (start, work) = (Instant::now(), thread_time());
+        let before = self.wrench;
+        match &self.reading {
+            Ok(reading) => {
+                self.told = rig.tick(reading, dt);
+                self.health.bad_readings += u64::from(!reading.is_finite());
+            }
+            Err(_) => {
+                self.health.bad_readings += 1;
+                self.told.wrench = rig.lost(dt);
+            }
+        }
+        self.wrench = self.told.wrench;
+        let compute = start.elapsed();
+        self.micros = micros(compute);
+        count(&mut self.health, compute, work, self.period);
+        tell(&mut self.health, &self.told, &before, rig);
+    }
+
+    /// A tick in which the tool stays and force goes, within [`crate::governor::FADE`] seconds; true: the device has been given none.
+    pub fn fade(&mut self, device: &mut dyn Device, rig: &mut Rig, due: Instant) -> bool {
+        let dt = self.begin(rig, due);
+        let gone = self.wrench == Wrench::ZERO;
+        self.exchange(device);
+        self.wrench = rig.lost(dt);
+        self.told.wrench = self.wrench;
+        gone && self.wrench == Wrench::ZERO
+    }
+
+    /// What the last tick was like.
+    pub fn last<'a>(&'a self, rig: &'a Rig) -> Tick<'a> {
+        Tick {
+            seconds: self.last.map_or(0.0, |t| (t - self.began).as_secs_f64()),
+            reading: self.reading.as_ref().ok(),
+            error: self.reading.as_ref().err(),
+            told: &self.told,
+            micros: self.micros,
+            rig,
+        }
+    }
+
+    /// Counts how late it is, and whether the force was taken away meanwhile.
+    fn begin(&mut self, rig: &mut Rig, due: Instant) -> f64 {
+        let woke = Instant::now();
+        if let Some(last) = self.last.replace(woke) {
+            self.health.period.add(micros(woke - last));
+        }
+        let late = woke.saturating_duration_since(due);
+        self.health.late.add(micros(late));
+        self.health.missed_by_machine += u64::from(late > self.period);
+        if self.watch.as_ref().is_some_and(Watch::tripped) {
+            self.health.trips += 1;
+            rig.cut();
+            self.wrench = Wrench::ZERO;
+        }
+        self.period.as_secs_f64()
+    }
+
+    fn exchange(&mut self, device: &mut dyn Device) {
+        self.reading = device.exchange(&self.wrench);
+        if let Some(watch) = &self.watch {
+            watch.beat(self.wrench != Wrench::ZERO);
+        }
+    }
 }
 
 /// Runs until `stop`, the time is over, or `each`, which is called after every tick and must be quick, says false.
@@ -73,59 +179,14 @@ pub fn run(
     stop: &AtomicBool,
     each: &mut dyn FnMut(&Tick<'_>) -> bool,
 ) -> Result<Health, DeviceError> {
-    params.check()?;
-    let mut health = Health::default();
-    let period = Duration::from_secs_f64(1.0 / params.rate);
-    let watch = device.guard().map(|guard| Watch::new(guard, Duration::from_secs_f64(params.patience)));
-    let began = Instant::now();
+    let mut ticker = Ticker::new(device, params)?;
+    let period = ticker.period;
+    let began = ticker.began;
     let mut next = began;
-    let mut last: Option<Instant> = None;
-    let mut wrench = Wrench::ZERO;
-    let mut told = Told::default();
     while !stop.load(Ordering::Relaxed) && params.seconds.is_none_or(|s| began.elapsed().as_secs_f64() < s) {
         wait(next, params.spin);
-        let woke = Instant::now();
-        if let Some(last) = last.replace(woke) {
-            health.period.add(micros(woke - last));
-        }
-        let late = woke.saturating_duration_since(next);
-        health.late.add(micros(late));
-        health.missed_by_machine += u64::from(late > period);
-        if watch.as_ref().is_some_and(Watch::tripped) {
-            health.trips += 1;
-            rig.cut();
-            wrench = Wrench::ZERO;
-        }
-        let reading = device.exchange(&wrench);
-        if let Some(watch) = &watch {
-            watch.beat(wrench != Wrench::ZERO);
-        }
-        let (start, work) = (Instant::now(), thread_time());
-        let dt = 1.0 / params.rate;
-        let before = wrench;
-        wrench = match &reading {
-            Ok(reading) => {
-                told = rig.tick(reading, dt);
-                health.bad_readings += u64::from(!reading.is_finite());
-                told.wrench
-            }
-            Err(_) => {
-                health.bad_readings += 1;
-                told = Told { wrench: rig.lost(dt), ..told };
-                told.wrench
-            }
-        };
-        let compute = start.elapsed();
-        count(&mut health, compute, work, period);
-        tell(&mut health, &told, &before, rig);
-        let tick = Tick {
-            seconds: (woke - began).as_secs_f64(),
-            reading: reading.as_ref().ok(),
-            told: &told,
-            micros: micros(compute),
-            rig,
-        };
-        if !each(&tick) {
+        ticker.tick(device, rig, next);
+        if !each(&ticker.last(rig)) {
             break;
         }
         next += period;
@@ -136,7 +197,7 @@ pub fn run(
         }
     }
     let _ = device.exchange(&Wrench::ZERO);
-    Ok(health)
+    Ok(ticker.health)
 }
 
 fn count(health: &mut Health, compute: Duration, work: Option<Duration>, period: Duration) {
@@ -159,8 +220,8 @@ fn tell(health: &mut Health, told: &Told, before: &Wrench, rig: &Rig) {
     health.largest_step = health.largest_step.max((told.wrench.force - before.force).length());
 }
 
-/// Sleeps, then looks at the clock until it is time.
-fn wait(until: Instant, spin: f64) {
+/// Sleeps, and for the last `spin` seconds looks at the clock, until it is time.
+pub fn wait(until: Instant, spin: f64) {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {

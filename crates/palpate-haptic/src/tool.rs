@@ -80,6 +80,11 @@ pub trait Tool: Send + core::fmt::Debug {
     /// Of a ball about its middle that it is in [m].
     fn radius(&self) -> f64;
 
+    /// The distance that it keeps between surfaces [m].
+    fn gap(&self) -> f64 {
+        0.0
+    }
+
     /// What it touches, where that is one shape.
     fn pair(&self) -> Option<&Pair> {
         None
@@ -111,6 +116,9 @@ macro_rules! paired {
             fn radius(&self) -> f64 {
                 self.pair.radius()
             }
+            fn gap(&self) -> f64 {
+                self.tool.gap()
+            }
             fn pair(&self) -> Option<&Pair> {
                 Some(&self.pair)
             }
@@ -135,6 +143,11 @@ impl SoftTool {
     /// A tool at rest, at `world_from_tool`.
     pub fn new(pose: Pose, params: ToolParams) -> Self {
         Self { pose, velocity: [0.0; 6], smoothed: [0.0; 6], push: None, params }
+    }
+
+    /// The distance that it keeps between surfaces: none [m].
+    pub fn gap(&self) -> f64 {
+        0.0
     }
 
     /// `world_from_tool`.

@@ -4,6 +4,7 @@ use crate::shared::{Next, Shared, Snapshot, Wish, lock};
 use crate::stage::{Act, Now, Stage};
 use crate::wire;
 use palpate::math::Pose;
+use palpate_haptic::run::wait;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -16,8 +17,12 @@ const SNAPSHOT: u64 = 16;
 const WINDOW: u64 = 256;
 /// Without clients the loop only looks whether one has come.
 const ASLEEP: Duration = Duration::from_millis(20);
-/// A loop that is later than this does not catch up: it begins to count anew.
+/// A loop that is later than this does not catch up: it begins to count anew. With a device in someone's hand no tick is hurried.
 const LATE: Duration = Duration::from_millis(20);
+/// With such a device the thread looks at the clock for so long before a tick, so that it does not wake late [s].
+const SPIN: f64 = 50e-6;
+/// Most ticks in which force goes at the end.
+const LAST: usize = 20;
 
 /// What is measured of the loop since the last snapshot, or over a window.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,11 +64,19 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     let mut window = (Instant::now(), 0u64);
     let mut due = Instant::now();
     while !shared.ends() {
-        if let Some(next) = lock(&shared.next).take() {
-            scene = Some(Scene::new(next));
-            health = Health::default();
+        if lock(&shared.next).is_some() {
+            // First force goes, then the next scene comes.
+            if scene.as_mut().is_none_or(|s| s.act.leave(due)) {
+                scene = lock(&shared.next).take().map(Scene::new);
+                health = Health::default();
+            } else {
+                due += TICK;
+                wait(due, SPIN);
+                continue;
+            }
         }
-        let asleep = shared.clients.load(Ordering::Relaxed) == 0;
+        let alone = shared.clients.load(Ordering::Relaxed) == 0;
+        let asleep = alone && scene.as_ref().is_none_or(|s| !s.act.is_held());
         let Some(s) = scene.as_mut().filter(|_| !asleep) else {
             std::thread::sleep(ASLEEP);
             (due, window) = (Instant::now(), (Instant::now(), 0));
@@ -75,6 +88,8 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             resets = wish.resets;
             s.act.reset();
         }
+        s.act.prepare(due, &wish.feel, wish.level.is_some() && !alone);
+        s.now.target = grip.target;
         let began = Instant::now();
         s.act.step(&grip, &mut s.now);
         let work = began.elapsed();
@@ -90,33 +105,31 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             health.rate = WINDOW as f64 / window.0.elapsed().as_secs_f64().max(1e-6);
             window = (Instant::now(), 0);
         }
-        if s.ticks.is_multiple_of(SNAPSHOT) {
+        if s.ticks.is_multiple_of(SNAPSHOT) && !alone {
             number += 1;
             let mut nodes = Vec::new();
             if let Some(level) = wish.level {
-                s.act.nodes(&s.now, level, &mut nodes);
+                s.act.nodes(level, &mut nodes);
             }
+            s.act.tell(&mut s.now);
             let mut deformed = Vec::new();
             s.act.deformed(&mut deformed);
             let time = s.ticks as f64 * TICK.as_secs_f64();
-            let told = wire::Told {
-                number,
-                stage: &s.stage,
-                time,
-                now: &s.now,
-                target: &grip.target,
-                nodes: &nodes,
-                deformed: &deformed,
-            };
+            let told =
+                wire::Told { number, stage: &s.stage, time, now: &s.now, nodes: &nodes, deformed: &deformed };
             let bytes = Arc::new(wire::snapshot(&told, &health));
             shared.snapshot.send_replace(Snapshot { number, bytes });
             health = Health { rate: health.rate, missed: health.missed, ..Health::default() };
         }
         due += TICK;
-        match due.checked_duration_since(Instant::now()) {
-            Some(left) => std::thread::sleep(left),
-            None if due.elapsed() > LATE => due = Instant::now(),
-            None => {}
+        let held = s.act.is_held();
+        if due.elapsed() > if held { TICK } else { LATE } {
+            due = Instant::now();
         }
+        wait(due, if held { SPIN } else { 0.0 });
+    }
+    let mut ticks = 0..LAST;
+    while ticks.next().is_some() && scene.as_mut().is_some_and(|s| !s.act.leave(Instant::now())) {
+        std::thread::sleep(TICK);
     }
 }

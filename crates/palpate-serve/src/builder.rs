@@ -82,7 +82,10 @@ pub(crate) fn run(shared: &Arc<Shared>, orders: &mpsc::Receiver<(u64, Order)>) {
         let stopped = told.cancelled();
         match built {
             _ if stopped => {}
-            Ok(Ok((stage, act))) => shared.enter(stage, act),
+            Ok(Ok((mut stage, mut act))) => {
+                stage.device = shared.device.as_ref().filter(|d| act.lend(d)).map(|d| d.name());
+                shared.enter(stage, act);
+            }
             Ok(Err(words)) => {
                 shared.building(None);
                 shared.failed(Some(words));

@@ -1,4 +1,4 @@
-//! A page on this machine on which shapes are touched with the mouse, and the loop at 1 kHz behind it.
+//! A page on this machine on which shapes are touched with the mouse or a haptic device, and the loop at 1 kHz behind it.
 //!
 //! [`Server::start`] listens, builds the first scene and runs until it is stopped. By default only this machine can reach it, and only
 //! its own page: see `guard.rs`. Nothing is read from disk but scans in a folder the caller names; nothing is ever written.
@@ -10,18 +10,23 @@ mod door;
 #[cfg(feature = "rapier")]
 mod fall;
 mod guard;
+mod look;
 mod pair;
 mod probe;
 mod scenes;
 mod server;
 mod shared;
 mod socket;
+mod source;
 mod stage;
 mod touch;
 mod waving;
 mod wire;
 
+use palpate_haptic::Mode;
 use shared::{Order, Shared};
+pub use source::{Opened, Opener};
+use stage::Feel;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +50,12 @@ pub struct Options {
     pub scene: Option<String>,
     /// A folder with scans: their scenes are offered too.
     pub models: Option<PathBuf>,
+    /// What moves the tools of scenes of two rigid shapes; none: the page's hand, mouse, finger or keys.
+    pub device: Option<Arc<dyn Opener>>,
+    /// How a tool meets what it touches at first; pages can change it.
+    pub mode: Mode,
+    /// Coulomb friction at first, 0 to 2 [1].
+    pub friction: f64,
     /// Largest file that may be dropped [bytes].
     pub most_upload: usize,
     /// Connections that are open at once. When there are more, the oldest that has not asked for anything yet is closed.
@@ -59,6 +70,9 @@ impl Default for Options {
             token: None,
             scene: None,
             models: None,
+            device: None,
+            mode: Mode::Held,
+            friction: 0.0,
             most_upload: 64_000_000,
             connections: 128,
         }
@@ -80,6 +94,9 @@ pub enum ServeError {
     /// A token that is none.
     #[error("the token must have 12 to 200 letters, digits or -_.~")]
     BadToken,
+    /// A friction that is none.
+    #[error("friction is {0}; give a number from 0 to 2")]
+    BadFriction(f64),
     /// No such scene.
     #[error("there is no scene {name}; there are: {known}")]
     NoScene {
@@ -116,7 +133,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, and begins to build the first scene. Returns at once; three threads go on: one listens, one builds, one moves the scene.
+    /// Listens, and begins to build the first scene. Returns at once; three threads go on: one listens, one builds, one moves the scene and is
+    /// the only one that gives a device force. With the page's hand, or a device that plays, scenes rest while no page is open; with one that
+    /// someone may hold they go on.
     ///
     /// # Errors
     /// When nothing can listen there, or an option makes no sense.
@@ -127,6 +146,9 @@ impl Server {
         if options.token.as_ref().is_some_and(|t| !guard::is_token(t)) {
             return Err(ServeError::BadToken);
         }
+        if !(0.0..=socket::MOST_FRICTION).contains(&options.friction) {
+            return Err(ServeError::BadFriction(options.friction));
+        }
         let entries = scenes::list(options.models.as_deref());
         let wanted = options.scene.as_deref().or(entries.first().map(|e| e.id)).unwrap_or("");
         let Some(first) = entries.iter().find(|e| e.id == wanted).cloned() else {
@@ -135,7 +157,11 @@ impl Server {
         };
         let listener = listen(options)?;
         let address = listener.local_addr()?;
-        let (shared, orders) = Shared::new(entries);
+        let (shared, orders) = Shared::new(
+            entries,
+            options.device.clone(),
+            Feel { mode: options.mode, friction: options.friction },
+        );
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()

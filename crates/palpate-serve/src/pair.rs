@@ -1,86 +1,82 @@
 //! Two rigid shapes: one is the tool.
 
-use crate::stage::{Act, Grip, Node, Now};
+use crate::look::Look;
+use crate::source::{Led, Opener};
+use crate::stage::{Act, Feel, Grip, Node, Now};
 use crate::touch::Touch;
 use glam::DVec3;
-use palpate::math::Pose;
-use palpate::query::Roles;
-
-/// Most nodes that are told for a picture.
-const MOST_NODES: usize = 4000;
+use palpate::math::{Pose, Wrench};
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Two shapes; body 0 is touched, body 1 is the tool.
-#[derive(Debug)]
 pub(crate) struct Pair {
     touch: Touch,
+    look: Look,
     centre: DVec3,
+    due: Option<Instant>,
+    nodes: bool,
+    led: bool,
 }
 
 impl Pair {
     pub(crate) fn new(touch: Touch) -> Self {
-        let centre = touch.shape().aabb().centre();
-        Self { touch, centre }
+        let centre = touch.shapes()[1].aabb().centre();
+        Self { touch, look: Look::default(), centre, due: None, nodes: false, led: false }
     }
 }
 
 impl Act for Pair {
     fn step(&mut self, grip: &Grip, now: &mut Now) {
-        let told = self.touch.step(&grip.target, &mut now.marks);
+        let told = self.touch.step(&grip.target, self.due.take().unwrap_or_else(Instant::now));
+        self.look.tick(self.touch.shapes(), &told.tool, &told.target, told.gap, &mut now.marks);
         now.bodies.resize(2, Pose::IDENTITY);
-        now.bodies[1] = told.tool;
+        (now.bodies[1], now.target) = (told.tool, told.target);
         now.centre = told.tool.point(self.centre);
-        now.wrench = told.wrench;
-        now.depth = told.depth;
+        // A tool that only lags behind a fast hand in the open feels nothing; one that is stuck has no wall that gives way, and does. Of a
+        // device what it is given is shown.
+        let felt = self.led || told.touching || !now.marks.is_empty();
+        now.wrench = if felt { told.wrench } else { Wrench::ZERO };
+        now.depth = self.look.depth;
         now.micros = told.micros;
-        now.visited = told.visited;
+        now.visited = self.look.visited;
     }
 
     fn reset(&mut self) {
         self.touch.reset();
     }
 
-    fn nodes(&self, now: &Now, level: usize, out: &mut Vec<Node>) {
-        let (a, b) = (self.touch.touched(), self.touch.shape());
-        let Some(a_from_b) = now.bodies.get(1) else { return };
-        // As the query has it: the shape with fewer points gives them.
-        let (field, tree, field_from_tree, world_from_tree) = if Roles::Fewer.swapped(a, b) {
-            (b.field(), a.tree(), a_from_b.inverse(), Pose::IDENTITY)
-        } else {
-            (a.field(), b.tree(), *a_from_b, *a_from_b)
-        };
-        let Some(last) = tree.levels().checked_sub(1) else { return };
-        let reaches = |level: usize, node: usize| {
-            let (centre, radius) = tree.ball(level, node);
-            field.sample(field_from_tree.point(centre)).distance <= radius
-        };
-        // Nodes of a level have their points in order, so children are those whose points lie within.
-        let mut open = vec![0];
-        for l in 0..=level.min(last) {
-            let told = l == level.min(last);
-            let mut inside = Vec::new();
-            for node in open {
-                let colliding = reaches(l, node);
-                if told && out.len() < MOST_NODES {
-                    let (centre, radius) = tree.ball(l, node);
-                    out.push(Node { centre: world_from_tree.point(centre), radius, colliding });
-                }
-                if colliding && !told {
-                    inside.push(tree.points_of(l, node));
-                }
-            }
-            open = Vec::new();
-            if !told {
-                let mut at = 0;
-                for range in inside {
-                    while at < tree.nodes(l + 1) && tree.points_of(l + 1, at).start < range.start {
-                        at += 1;
-                    }
-                    while at < tree.nodes(l + 1) && tree.points_of(l + 1, at).start < range.end {
-                        open.push(at);
-                        at += 1;
-                    }
-                }
-            }
+    fn lend(&mut self, opener: &Arc<dyn Opener>) -> bool {
+        self.touch.lend(opener.clone());
+        self.led = true;
+        true
+    }
+
+    fn is_held(&self) -> bool {
+        self.touch.is_held()
+    }
+
+    fn prepare(&mut self, due: Instant, feel: &Feel, nodes: bool) {
+        self.due = Some(due);
+        self.touch.feel(*feel);
+        if self.nodes != nodes {
+            self.nodes = nodes;
+            self.look.record(nodes);
         }
+    }
+
+    fn leave(&mut self, due: Instant) -> bool {
+        self.touch.leave(due)
+    }
+
+    fn tell(&self, now: &mut Now) {
+        (now.rig, now.led) = self.touch.state();
+        if matches!(now.led, Led::Opening | Led::Lost(_)) {
+            now.micros = 0.0;
+        }
+    }
+
+    fn nodes(&self, level: usize, out: &mut Vec<Node>) {
+        self.look.nodes(self.touch.shapes(), level, out);
     }
 }

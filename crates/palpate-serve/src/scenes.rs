@@ -88,6 +88,7 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
         bodies,
         tool: Some(1),
         up,
+        device: None,
     };
     match &entry.make {
         Make::Knot => {
@@ -100,7 +101,7 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let start = Pose::new(DQuat::from_rotation_x(0.5), DVec3::new(0.0, 0.0, 0.09));
             let words = "A torus knot on a bumpy sphere. Drag the knot: it stops at the surface and slides over the bumps, \
                          while the hand may go on inside.";
-            Ok(pair(stage(words, two(("bumpy sphere", a), ("torus knot", b), start), DVec3::Z)))
+            pair(stage(words, two(("bumpy sphere", a), ("torus knot", b), start), DVec3::Z))
         }
         Make::Nut => {
             let (bolt, nut) = samples::nut_and_bolt(samples::NUT_AND_BOLT_FINENESS);
@@ -108,7 +109,7 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let b = spaced(nut, Size::Voxel(THREAD.0), THREAD.1, progress)?;
             let words = "An M16 nut on its bolt, screwed on by a few turns. Turn it (keys U and O, or drag with Turn) and it \
                          follows the thread; pull it and it holds.";
-            Ok(pair(stage(words, two(("bolt", a), ("nut", b), Pose::IDENTITY), DVec3::Z)))
+            pair(stage(words, two(("bolt", a), ("nut", b), Pose::IDENTITY), DVec3::Z))
         }
         Make::Peg => {
             let (peg, hole) = samples::peg_and_hole(2e-4, 96);
@@ -117,7 +118,7 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
             let words =
                 "A round peg of 8 mm and a bore 0.2 mm wider. Push it in straight; tilted, it wedges.";
             let start = Pose::from_translation(DVec3::new(0.0, 0.0, 4e-3));
-            Ok(pair(stage(words, two(("hole", a), ("peg", b), start), DVec3::Z)))
+            pair(stage(words, two(("hole", a), ("peg", b), start), DVec3::Z))
         }
         Make::Cloud => {
             progress.stage("points", 0);
@@ -174,7 +175,7 @@ pub(crate) fn build(entry: &Entry, generation: u64, progress: &dyn Progress) -> 
                 |p: &PathBuf| p.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             let (na, nb) = (name(first), name(second));
             let words = format!("Two scans, made 12 cm and 6 cm large: {na} is touched by {nb}.");
-            Ok(pair(stage(&words, two((&na, a), (&nb, b), start), DVec3::Y)))
+            pair(stage(&words, two((&na, a), (&nb, b), start), DVec3::Y))
         }
     }
 }
@@ -255,8 +256,9 @@ pub(crate) fn dropped(
         tool: Some(1),
         hand: start,
         up: DVec3::Z,
+        device: None,
     };
-    Ok(pair(stage))
+    pair(stage)
 }
 
 /// A name from the network, as it may be shown: it never names a file.
@@ -307,16 +309,18 @@ fn two(a: (&str, Shape), b: (&str, Shape), start: Pose) -> Vec<Body> {
 }
 
 /// A stage of two shapes, the second of which is the tool.
-fn pair(stage: Stage) -> Built {
+fn pair(stage: Stage) -> Result<Built, String> {
     let shape = |i: usize| match stage.bodies.get(i).map(|b| &b.geometry) {
         Some(Geometry::Shape(shape)) => Some(shape.clone()),
         _ => None,
     };
     let act: Box<dyn Act> = match (shape(0), shape(1)) {
-        (Some(a), Some(b)) => Box::new(Pair::new(Touch::new(a, b, stage.hand))),
+        (Some(a), Some(b)) => {
+            Box::new(Pair::new(Touch::new(a, b, stage.hand, stage.up).map_err(|e| e.to_string())?))
+        }
         _ => Box::new(Still),
     };
-    (stage, act)
+    Ok((stage, act))
 }
 
 /// Nothing moves.

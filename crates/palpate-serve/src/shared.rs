@@ -1,8 +1,10 @@
 //! What the threads of the server have in common: the newest wish of the hand, the newest snapshot, the scene, and news of builds.
 
 use crate::scenes::Entry;
-use crate::stage::{Act, Grip, Stage};
+use crate::source::Opener;
+use crate::stage::{Act, Feel, Grip, Stage};
 use palpate::math::Pose;
+use palpate_haptic::Mode;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -47,12 +49,16 @@ pub(crate) struct Wish {
     pub(crate) resets: u64,
     /// The level whose nodes are told.
     pub(crate) level: Option<usize>,
+    /// What touching is like.
+    pub(crate) feel: Feel,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) entries: Vec<Entry>,
+    /// What moves tools instead of the page's hand.
+    pub(crate) device: Option<Arc<dyn Opener>>,
     pub(crate) wish: Mutex<Wish>,
     pub(crate) stage: Mutex<Option<Arc<Stage>>>,
     /// A new scene for the loop to take.
@@ -84,11 +90,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(crate) fn new(entries: Vec<Entry>) -> (Arc<Self>, mpsc::Receiver<(u64, Order)>) {
+    pub(crate) fn new(
+        entries: Vec<Entry>,
+        device: Option<Arc<dyn Opener>>,
+        feel: Feel,
+    ) -> (Arc<Self>, mpsc::Receiver<(u64, Order)>) {
         let (order, orders) = mpsc::channel();
         let shared = Self {
             entries,
-            wish: Mutex::default(),
+            device,
+            wish: Mutex::new(Wish { feel, ..Wish::default() }),
             stage: Mutex::default(),
             next: Mutex::default(),
             snapshot: watch::Sender::default(),
@@ -134,6 +145,12 @@ impl Shared {
         self.tell();
     }
 
+    /// Touching is like this from now on.
+    pub(crate) fn feels(&self, feel: Feel) {
+        lock(&self.wish).feel = feel;
+        self.tell();
+    }
+
     /// A new scene is there.
     pub(crate) fn enter(&self, stage: Stage, act: Box<dyn Act>) {
         let stage = Arc::new(stage);
@@ -157,7 +174,12 @@ impl Shared {
         let scenes: Vec<Value> =
             self.entries.iter().map(|e| json!({ "id": e.id, "title": e.title })).collect();
         let error = lock(&self.error).clone();
-        let news = json!({ "type": "state", "scene": scene, "building": building, "error": error, "scenes": scenes });
+        let feel = lock(&self.wish).feel;
+        let mode = if feel.mode == Mode::Held { "held" } else { "soft" };
+        let news = json!({
+            "type": "state", "scene": scene, "building": building, "error": error, "scenes": scenes,
+            "feel": { "mode": mode, "friction": feel.friction }, "device": self.device.as_ref().map(|d| d.name()),
+        });
         self.news.send_replace(Arc::new(news.to_string()));
     }
 }
@@ -188,6 +210,7 @@ fn describe(stage: &Stage) -> Value {
                 value["dims"] = json!(shape.field().lattice().dims());
                 value["points"] = json!(tree.len());
                 value["levels"] = json!(levels);
+                value["start"] = json!(tree.start());
                 value["segments"] = json!(tree.segments());
                 value["bytes"] = json!(shape.bytes());
             }
@@ -198,6 +221,7 @@ fn describe(stage: &Stage) -> Value {
     json!({
         "generation": stage.generation, "id": stage.id, "title": stage.title, "words": stage.words, "bodies": bodies,
         "tool": stage.tool, "hand": numbers(&stage.hand), "up": stage.up.to_array(),
+        "device": stage.device,
         "min": all.min.to_array(), "max": all.max.to_array(),
     })
 }

@@ -3,10 +3,11 @@
 //! A snapshot goes only after the page has seen the one before: none waits in a queue but the newest, which all pages share.
 
 use crate::shared::{Order, Shared, lock};
-use crate::stage::Grip;
+use crate::stage::{Feel, Grip};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use glam::{DQuat, DVec3};
 use palpate::math::Pose;
+use palpate_haptic::Mode;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,6 +25,8 @@ const FRAME: Duration = Duration::from_micros(16_000);
 const NOT_UNDERSTOOD: u16 = 1008;
 /// Largest coordinate that a hand may have [m].
 const FAR: f64 = 1e6;
+/// Largest friction [1].
+pub(crate) const MOST_FRICTION: f64 = 2.0;
 
 /// A place among the pages that are open.
 #[derive(Debug)]
@@ -54,8 +57,18 @@ enum Said {
     Reset {},
     /// Which level's nodes to tell; none: no nodes.
     Nodes { level: Option<u32> },
+    /// What touching is like: how the tool meets what it touches, and friction.
+    Feel { mode: Way, friction: f64 },
     /// Nothing: the page is still there.
     Here {},
+}
+
+/// How a tool meets what it touches, as pages spell it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    Held,
+    Soft,
 }
 
 /// Does what a page says; the number of a snapshot it has seen.
@@ -86,6 +99,16 @@ fn obey(shared: &Shared, text: &str) -> Result<Option<u64>, &'static str> {
             wish.grip = start.unwrap_or(wish.grip);
         }
         Said::Nodes { level } => lock(&shared.wish).level = level.map(|l| l.min(64) as usize),
+        Said::Feel { mode, friction } => {
+            if !(0.0..=MOST_FRICTION).contains(&friction) {
+                return Err("friction is a number from 0 to 2");
+            }
+            let mode = match mode {
+                Way::Held => Mode::Held,
+                Way::Soft => Mode::Soft,
+            };
+            shared.feels(Feel { mode, friction });
+        }
         Said::Here {} => {}
     }
     Ok(None)
@@ -153,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_a_page_says_is_understood_or_refused() {
-        let (shared, _orders) = Shared::new(crate::scenes::list(None));
+        let (shared, _orders) = Shared::new(crate::scenes::list(None), None, Feel::default());
         assert_eq!(obey(&shared, r#"{"type":"seen","n":3}"#), Ok(Some(3)));
         assert_eq!(
             obey(&shared, r#"{"type":"target","generation":0,"pose":[1,2,3,0,0,0,2],"held":true}"#),
@@ -173,9 +196,20 @@ mod tests {
             "{\"type\":\"target\",\"generation\":0,\"pose\":[1e300,2,3,0,0,0,1],\"held\":true}",
             "{\"type\":\"target\",\"generation\":0,\"pose\":[1,2,3,0,0,0,0],\"held\":true}",
             "{\"type\":\"reset\",\"path\":\"/etc/passwd\"}",
+            "{\"type\":\"feel\",\"mode\":\"held\"}",
+            "{\"type\":\"feel\",\"mode\":\"hard\",\"friction\":0}",
+            "{\"type\":\"feel\",\"mode\":\"soft\",\"friction\":-0.1}",
+            "{\"type\":\"feel\",\"mode\":\"soft\",\"friction\":2.1}",
+            "{\"type\":\"feel\",\"mode\":\"soft\",\"friction\":null}",
+            "{\"type\":\"feel\",\"mode\":\"soft\",\"friction\":1e999}",
+            "{\"type\":\"feel\",\"mode\":\"soft\",\"friction\":0.1,\"device\":\"haply\"}",
         ] {
             assert!(obey(&shared, bad).is_err(), "{bad}");
         }
+        assert_eq!(lock(&shared.wish).feel, Feel::default());
+        assert_eq!(obey(&shared, r#"{"type":"feel","mode":"soft","friction":0.5}"#), Ok(None));
+        assert_eq!(lock(&shared.wish).feel, Feel { mode: Mode::Soft, friction: 0.5 });
+        assert!(shared.news.borrow().contains(r#""mode":"soft""#));
         assert_eq!(obey(&shared, r#"{"type":"scene","id":"../../etc/passwd"}"#), Ok(None));
         assert!(shared.news.borrow().contains("no scene of that name"));
     }

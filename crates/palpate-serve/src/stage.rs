@@ -2,10 +2,14 @@
 //!
 //! World frame, SI units.
 
+use crate::source::{Led, Opener};
 use crate::touch::Mark;
 use glam::DVec3;
 use palpate::math::{Aabb, Pose, Wrench};
 use palpate::shape::Shape;
+use palpate_haptic::Mode;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// What a body is made of.
 #[derive(Clone, Debug)]
@@ -72,6 +76,8 @@ pub(crate) struct Stage {
     pub(crate) hand: Pose,
     /// The axis that is up on the screen.
     pub(crate) up: DVec3,
+    /// The device that moves the tool, for people; none: the page's hand does.
+    pub(crate) device: Option<String>,
 }
 
 impl Stage {
@@ -100,8 +106,37 @@ pub(crate) struct Node {
     pub(crate) centre: DVec3,
     /// Of its ball [m].
     pub(crate) radius: f64,
-    /// Whether its ball reaches the other shape, so that a query looks at its children.
+    /// Whether its ball reaches the other shape, so that the query looked at what is below it.
     pub(crate) colliding: bool,
+    /// The body whose tree it is of.
+    pub(crate) body: usize,
+}
+
+/// What touching is like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Feel {
+    /// Whether the tool never enters, or gives.
+    pub(crate) mode: Mode,
+    /// Coulomb friction [1].
+    pub(crate) friction: f64,
+}
+
+/// How the haptic loop fares since the scene, or its device, began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Rigged {
+    /// Energy of the account [J].
+    pub(crate) energy: f64,
+    /// Share of the force that passivity lets through [1].
+    pub(crate) share: f64,
+    /// Ticks whose own work took longer than a period, and that the machine let begin late.
+    pub(crate) missed_by_us: u64,
+    pub(crate) missed_by_machine: u64,
+    /// Readings that failed or were no numbers.
+    pub(crate) bad_readings: u64,
+    /// Times that force was taken away because the loop stood still.
+    pub(crate) trips: u64,
+    /// Longest time from a reading to its wrench [µs].
+    pub(crate) worst: f64,
 }
 
 /// What there is after a tick. World frame.
@@ -109,6 +144,8 @@ pub(crate) struct Node {
 pub(crate) struct Now {
     /// Where each body is.
     pub(crate) bodies: Vec<Pose>,
+    /// `world_from_tool` that the hand, or the handle of a device, asks for.
+    pub(crate) target: Pose,
     /// On the tool, about `centre` [N, N m].
     pub(crate) wrench: Wrench,
     /// The middle of the tool [m].
@@ -121,6 +158,10 @@ pub(crate) struct Now {
     pub(crate) visited: usize,
     /// Where the tool touches.
     pub(crate) marks: Vec<Mark>,
+    /// How a haptic loop fares, where there is one.
+    pub(crate) rig: Option<Rigged>,
+    /// What a device is up to, where one moves the tool.
+    pub(crate) led: Led,
 }
 
 /// What the hand does.
@@ -140,8 +181,29 @@ pub(crate) trait Act: Send {
     /// Back to the start.
     fn reset(&mut self);
 
-    /// The nodes of `level` that a query with the bodies as they are `now` looks at. For pictures: not part of a tick's time.
-    fn nodes(&self, _now: &Now, _level: usize, _out: &mut Vec<Node>) {}
+    /// A device shall move the tool; whether it can.
+    fn lend(&mut self, _opener: &Arc<dyn Opener>) -> bool {
+        false
+    }
+
+    /// Whether someone may hold a device: then it goes on without a page.
+    fn is_held(&self) -> bool {
+        false
+    }
+
+    /// When the next step is due, what touching shall be like, and whether nodes are kept.
+    fn prepare(&mut self, _due: Instant, _feel: &Feel, _nodes: bool) {}
+
+    /// A tick in which force goes, before something else comes; true: it is gone.
+    fn leave(&mut self, _due: Instant) -> bool {
+        true
+    }
+
+    /// What there is besides, for a snapshot. Not part of a tick's time.
+    fn tell(&self, _now: &mut Now) {}
+
+    /// The nodes of `level` that the last query tested. For pictures: not part of a tick's time.
+    fn nodes(&self, _level: usize, _out: &mut Vec<Node>) {}
 
     /// Where the vertices of bodies that deform are: body, coordinates [m].
     fn deformed(&self, _out: &mut Vec<(usize, Vec<f32>)>) {}

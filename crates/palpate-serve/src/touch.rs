@@ -1,30 +1,34 @@
-//! The tool at 1 kHz: `palpate-haptic`'s tool that does not enter, led by the page's hand.
+//! The tool at 1 kHz: `palpate-haptic`'s rig, led by the page's hand or by a device.
 //!
 //! Frame: that of the touched shape A, which is the world's. The tool is B.
 
-use glam::DVec3;
-use palpate::force::Twist;
+use crate::source::{Led, Lender, Opened, Opener};
+use crate::stage::{Feel, Rigged};
+use glam::{DQuat, DVec3};
 use palpate::math::{Pose, Wrench};
-use palpate::query::{Query, QueryParams};
+use palpate::query::Query;
 use palpate::shape::Shape;
-use palpate_haptic::{Gains, HeldTool, Pair};
+use palpate_haptic::gains::SHARE;
+use palpate_haptic::pointer::{Pointer, PointerHandle, PointerParams};
+use palpate_haptic::{
+    Device, DeviceError, DeviceLimits, Mapping, Mode, Pair, Rig, RigParams, RunParams, Ticker, ToolParams,
+};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Time between ticks [s].
 const TICK: f64 = 1e-3;
-/// Stretch of the spring between hand and tool at which its force is [`MOST_FORCE`], in radii of the tool [1].
+/// Of the page's hand, which nobody feels: stretch of the spring at which its force is [`MOST_FORCE`], in radii of the tool [1].
 const STRETCH: f64 = 0.4;
-/// Largest force that is told [N].
+/// Largest force that is told of it [N].
 const MOST_FORCE: f64 = 10.0;
 /// Where the spring sits for turns, in radii of the tool [1].
 const LEVER: f64 = 0.5;
-/// Coulomb friction [1].
-const FRICTION: f64 = 0.0;
-/// Points this much farther away than the gap that the tool keeps count as touching [voxels].
-const TOUCHING: f64 = 0.1;
-/// Ticks between looks at what is only shown: the places that touch, and how deep the hand is.
-const LOOKS: u32 = 8;
+/// Fastest hand [voxels in a tick]: a tool in the open keeps up with it.
+const FASTEST: f64 = 1.8;
+/// A device that has failed for so long is told to be lost; after the second time it is opened anew.
+const TOLD: Duration = Duration::from_millis(100);
+const ANEW: Duration = Duration::from_secs(1);
 
 /// A place where the tool touches, in the world's frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,175 +42,294 @@ pub(crate) struct Mark {
 }
 
 /// What a tick did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Touched {
     /// `world_from_tool`: where the tool is drawn.
     pub(crate) tool: Pose,
-    /// On the tool, about its centre, in the world's frame: what the spring to the hand is held against. Zero while free.
+    /// `world_from_tool` that hand or handle ask for.
+    pub(crate) target: Pose,
+    /// What hand or handle are given, about the middle of the target, in the world's frame.
     pub(crate) wrench: Wrench,
-    /// How deep the hand is inside [m].
-    pub(crate) depth: f64,
+    /// Whether something holds the tool.
+    pub(crate) touching: bool,
+    /// Distance that the tool keeps from what it touches [m].
+    pub(crate) gap: f64,
     /// Time of the tick's work [µs].
     pub(crate) micros: f64,
-    /// Nodes whose balls a query of the tool's pose tests.
-    pub(crate) visited: usize,
 }
 
-/// A tool, the shape it touches, and the memory of both.
+/// What leads the tool.
 #[derive(Debug)]
+enum Lead {
+    Hand(PointerHandle),
+    Device(Lender),
+}
+
+/// A device and its rig.
+struct Running {
+    device: Box<dyn Device>,
+    rig: Rig,
+    ticker: Ticker,
+    feel: Feel,
+    delay: usize,
+    plays: bool,
+    /// Since when the device fails, and why.
+    fails: Option<(Instant, String)>,
+}
+
+/// A tool, the shape it touches, and what leads it.
 pub(crate) struct Touch {
-    pair: Pair,
-    tool: HeldTool,
-    gains: Gains,
-    /// Where it began.
+    /// What is touched, and the tool.
+    shapes: [Arc<Shape>; 2],
+    /// Where the tool began, and what is up.
     start: Pose,
-    /// Largest torque that is told [N m].
-    most_torque: f64,
-    shown: Query,
-    hand: Query,
-    ticks: u32,
-    depth: f64,
-    visited: usize,
+    up: DVec3,
+    lead: Lead,
+    running: Option<Running>,
+    feel: Feel,
+    /// Where the tool is while nothing runs.
+    tool: Pose,
+    /// Whether everything is to begin anew.
+    again: bool,
 }
 
 impl Touch {
-    /// The tool at `start`, which should be free.
-    pub(crate) fn new(a: Shape, b: Shape, start: Pose) -> Self {
-        let pair = Pair::new(Arc::new(a), Arc::new(b));
-        let tool = HeldTool::new(&pair, start, FRICTION);
-        let radius = pair.radius().max(pair.voxel());
-        let stiffness = MOST_FORCE / (STRETCH * radius);
-        let lever = LEVER * radius;
-        let gains = Gains {
-            stiffness,
-            angular_stiffness: stiffness * lever * lever,
-            damping: 0.0,
-            angular_damping: 0.0,
-            contact: 8.0 * stiffness,
-        };
-        Self {
-            pair,
-            tool,
-            gains,
-            start,
-            most_torque: MOST_FORCE * lever,
-            shown: Query::new(),
-            hand: Query::new(),
-            ticks: 0,
-            depth: 0.0,
-            visited: 0,
-        }
-    }
-
-    /// The touched shape.
-    pub(crate) fn touched(&self) -> &Shape {
-        self.pair.fixed()
-    }
-
-    /// The shape of the tool.
-    pub(crate) fn shape(&self) -> &Shape {
-        self.pair.tool()
-    }
-
-    /// Back to the start.
-    pub(crate) fn reset(&mut self) {
-        self.tool.place(self.start);
-    }
-
-    /// One tick: the tool follows the hand to `target`; the places where it touches are in `marks`, as of the last look.
+    /// The tool at `start`, which should be free, led by the page's hand.
     ///
-    /// A target that is not finite leaves the tool where it is.
-    pub(crate) fn step(&mut self, target: &Pose, marks: &mut Vec<Mark>) -> Touched {
-        let began = Instant::now();
-        let felt = self.tool.tick(&mut self.pair, target, &Twist::ZERO, &self.gains, TICK);
-        let micros = began.elapsed().as_secs_f64() * 1e6;
-        self.ticks = self.ticks.wrapping_add(1);
-        if self.ticks % LOOKS == 1 && !felt.non_finite {
-            self.look(&felt.pose, target, marks);
-        }
-        // What the spring does at the hand's end is what the tool is held with at its own.
-        let about = felt.wrench.about(target.vector(self.shape().aabb().centre()));
-        let wrench = Wrench {
-            force: about.force.clamp_length_max(MOST_FORCE),
-            torque: about.torque.clamp_length_max(self.most_torque),
-        };
-        // A tool that only lags behind a fast hand in the open feels nothing; one that is stuck has no wall that gives way, and does.
-        let touching = !felt.non_finite && (felt.contacts > 0 || !marks.is_empty());
-        let wrench = if touching { wrench } else { Wrench::ZERO };
-        Touched { tool: felt.pose, wrench, depth: self.depth, micros, visited: self.visited }
+    /// # Errors
+    /// When a shape has no size.
+    pub(crate) fn new(a: Shape, b: Shape, start: Pose, up: DVec3) -> Result<Self, DeviceError> {
+        let shapes = [Arc::new(a), Arc::new(b)];
+        let feel = Feel::default();
+        let (opened, handle) = pointer(&shapes, start)?;
+        let running = Some(run(&shapes, opened, feel, start)?);
+        Ok(Self { shapes, start, up, lead: Lead::Hand(handle), running, feel, tool: start, again: false })
     }
 
-    /// Where the tool touches, and how deep the hand is.
-    fn look(&mut self, tool: &Pose, target: &Pose, marks: &mut Vec<Mark>) {
-        let (a, b) = (self.pair.fixed(), self.pair.tool());
-        let margin = self.tool.gap() + TOUCHING * self.pair.coarsest();
-        let params = QueryParams { margin, ..Default::default() };
-        // Points of both: where one has few, an edge of the other may be what touches.
-        self.shown.both(a, b, tool, &params);
-        marks.clear();
-        for contacts in self.shown.last_both() {
-            marks.extend(contacts.list.iter().map(|c| Mark {
-                point: contacts.position(c),
-                normal: c.normal().as_dvec3(),
-                depth: -f64::from(c.distance),
-            }));
-        }
-        self.visited = self.shown.stats().nodes;
-        self.hand.both(a, b, target, &QueryParams::default());
-        let deepest = self.hand.last_both().into_iter().filter_map(|c| c.deepest());
-        self.depth = deepest.map(|c| f64::from(c.depth())).fold(0.0, f64::max);
+    /// What is touched, and the tool.
+    pub(crate) fn shapes(&self) -> [&Shape; 2] {
+        [&self.shapes[0], &self.shapes[1]]
     }
+
+    /// From now on a device leads, as soon as it is there.
+    pub(crate) fn lend(&mut self, opener: Arc<dyn Opener>) {
+        (self.lead, self.running) = (Lead::Device(Lender::new(opener)), None);
+    }
+
+    /// Whether someone may be holding a device.
+    pub(crate) fn is_held(&self) -> bool {
+        match &self.lead {
+            Lead::Hand(_) => false,
+            Lead::Device(_) => self.running.as_ref().is_none_or(|r| !r.plays),
+        }
+    }
+
+    /// From now on it feels like this: after force has gone.
+    pub(crate) fn feel(&mut self, feel: Feel) {
+        self.feel = feel;
+    }
+
+    /// Back to the start, after force has gone.
+    pub(crate) fn reset(&mut self) {
+        self.again = true;
+    }
+
+    /// How the loop fares, and what a device is up to.
+    pub(crate) fn state(&self) -> (Option<Rigged>, Led) {
+        let led = match (&self.lead, &self.running) {
+            (Lead::Hand(_), _) => Led::Hand,
+            (Lead::Device(lender), None) => lender.state(),
+            (Lead::Device(_), Some(r)) => match &r.fails {
+                Some((since, why)) if since.elapsed() > TOLD => Led::Lost(why.clone()),
+                _ => Led::Here,
+            },
+        };
+        let rigged = self.running.as_ref().map(|r| {
+            let (h, told) = (&r.ticker.health, r.ticker.last(&r.rig).told);
+            Rigged {
+                energy: told.energy,
+                share: told.share,
+                missed_by_us: h.missed_by_us,
+                missed_by_machine: h.missed_by_machine,
+                bad_readings: h.bad_readings,
+                trips: h.trips,
+                worst: h.compute.worst(),
+            }
+        });
+        (rigged, led)
+    }
+
+    /// A tick in which force goes; true: it is gone, and nothing drives the device any more.
+    pub(crate) fn leave(&mut self, due: Instant) -> bool {
+        let gone = match (&self.lead, &mut self.running) {
+            (Lead::Device(_), Some(r)) if !r.plays => r.ticker.fade(&mut *r.device, &mut r.rig, due),
+            _ => true,
+        };
+        if gone {
+            self.rest(self.tool, None);
+        }
+        gone
+    }
+
+    /// One tick, due at `due`; `target` is where the page's hand wants the tool.
+    ///
+    /// A target that is not finite is not heeded.
+    pub(crate) fn step(&mut self, target: &Pose, due: Instant) -> Touched {
+        self.open();
+        let Some(r) = &mut self.running else {
+            return Touched { tool: self.tool, target: self.tool, ..Touched::default() };
+        };
+        if let Lead::Hand(handle) = &self.lead {
+            handle.set(*target, 0);
+        }
+        if self.again || r.feel != self.feel {
+            if r.ticker.fade(&mut *r.device, &mut r.rig, due) {
+                self.begin_anew();
+            }
+        } else {
+            r.ticker.tick(&mut *r.device, &mut r.rig, due);
+        }
+        self.watch();
+        self.told()
+    }
+
+    /// Takes the device when it is there.
+    fn open(&mut self) {
+        if let (Lead::Device(lender), None) = (&mut self.lead, &self.running) {
+            if std::mem::take(&mut self.again) {
+                self.tool = self.start;
+            }
+            let Some(opened) = lender.poll(&self.shapes, self.start, self.up) else { return };
+            match run(&self.shapes, opened, self.feel, self.tool) {
+                Ok(running) => self.running = Some(running),
+                Err(e) => lender.lost(Some(e.to_string())),
+            }
+        }
+    }
+
+    /// Another rig, with what is wished for. The device has no force.
+    fn begin_anew(&mut self) {
+        let Some(r) = &mut self.running else { return };
+        let again = std::mem::take(&mut self.again);
+        let mut pose = if again { self.start } else { r.rig.tool().pose() };
+        // A tool that gave may be where one that does not enter cannot begin.
+        if self.feel.mode == Mode::Held && Query::new().intersects(&self.shapes[0], &self.shapes[1], &pose) {
+            pose = self.start;
+        }
+        if again && r.plays {
+            self.rest(pose, None);
+            return;
+        }
+        if let (true, Lead::Hand(handle)) = (again, &mut self.lead)
+            && let Ok((opened, moves)) = pointer(&self.shapes, pose)
+        {
+            (r.device, *handle) = (opened.device, moves);
+        }
+        match rig(&self.shapes, &r.device.limits(), *r.rig.mapping(), self.feel, r.delay, pose) {
+            Ok(rig) => (r.rig, r.feel) = (rig, self.feel),
+            Err(e) => self.rest(pose, Some(e.to_string())),
+        }
+    }
+
+    /// The device is closed, without force, and the tool stays at `pose`. The page's hand cannot be closed.
+    fn rest(&mut self, pose: Pose, why: Option<String>) {
+        if let Lead::Device(lender) = &mut self.lead {
+            if let Some(mut r) = self.running.take() {
+                let _ = r.device.exchange(&Wrench::ZERO);
+            }
+            self.tool = pose;
+            lender.lost(why);
+        }
+    }
+
+    /// Looks whether the device answers.
+    fn watch(&mut self) {
+        let Some(r) = &mut self.running else { return };
+        let tick = r.ticker.last(&r.rig);
+        match (tick.reading.is_some_and(palpate_haptic::Reading::is_finite), &r.fails) {
+            (false, None) => {
+                let why =
+                    tick.error.map_or_else(|| "it tells what is no number".to_owned(), |e| e.to_string());
+                r.fails = Some((Instant::now(), why));
+            }
+            (true, Some(_)) => r.fails = None,
+            _ => {}
+        }
+        let long = r.fails.as_ref().filter(|f| f.0.elapsed() > ANEW).map(|f| f.1.clone());
+        if long.is_some() {
+            let pose = r.rig.tool().pose();
+            self.rest(pose, long);
+        }
+    }
+
+    fn told(&self) -> Touched {
+        let Some(r) = &self.running else {
+            return Touched { tool: self.tool, target: self.tool, ..Touched::default() };
+        };
+        let tick = r.ticker.last(&r.rig);
+        let (told, tool) = (tick.told, r.rig.tool());
+        let given = r.rig.mapping().forth(&told.wrench);
+        let about = given.about(told.target.vector(self.shapes[1].aabb().centre()));
+        // Without motors for it there is no torque, wherever the force is looked at from.
+        let torque = if r.device.limits().torque > 0.0 { about.torque } else { DVec3::ZERO };
+        Touched {
+            tool: tool.pose(),
+            target: if told.target.is_finite() { told.target } else { tool.pose() },
+            wrench: Wrench { force: about.force, torque },
+            touching: told.felt.contacts > 0,
+            gap: tool.gap(),
+            micros: tick.micros,
+        }
+    }
+}
+
+/// The page's hand as a device, at `start`, and what moves it.
+fn pointer(shapes: &[Arc<Shape>; 2], start: Pose) -> Result<(Opened, PointerHandle), DeviceError> {
+    let pair = Pair::new(shapes[0].clone(), shapes[1].clone());
+    let radius = pair.radius().max(pair.voxel());
+    // A rig takes a share of what the device can do.
+    let (stiffness, lever) = (MOST_FORCE / (STRETCH * radius), LEVER * radius);
+    let limits = DeviceLimits {
+        force: MOST_FORCE,
+        torque: MOST_FORCE * lever,
+        stiffness: stiffness / SHARE,
+        angular_stiffness: stiffness * lever * lever / SHARE,
+        damping: 0.0,
+        angular_damping: 0.0,
+        workspace: radius,
+        rotation: true,
+    };
+    let speed = FASTEST * pair.voxel() / TICK;
+    let params = PointerParams { period: TICK, speed, limits, ..PointerParams::default() };
+    let device = Pointer::new(start, params)?;
+    let handle = device.handle();
+    let mapping = Mapping { rotation: DQuat::IDENTITY, scale: 1.0, start: Pose::IDENTITY };
+    Ok((Opened { device: Box::new(device), mapping, delay: 0, plays: false }, handle))
+}
+
+fn rig(
+    shapes: &[Arc<Shape>; 2],
+    limits: &DeviceLimits,
+    mapping: Mapping,
+    feel: Feel,
+    delay: usize,
+    pose: Pose,
+) -> Result<Rig, DeviceError> {
+    let tool = ToolParams { friction: feel.friction, ..ToolParams::default() };
+    let params = RigParams { mode: feel.mode, tool, delay, ..RigParams::default() };
+    let pair = Pair::new(shapes[0].clone(), shapes[1].clone());
+    let mut rig = Rig::new(pair, limits, mapping, &params)?;
+    rig.place(pose);
+    Ok(rig)
+}
+
+fn run(shapes: &[Arc<Shape>; 2], opened: Opened, feel: Feel, pose: Pose) -> Result<Running, DeviceError> {
+    let Opened { device, mapping, delay, plays } = opened;
+    let ticker = Ticker::new(&*device, &RunParams { rate: 1.0 / TICK, ..RunParams::default() })?;
+    let rig = rig(shapes, &device.limits(), mapping, feel, delay, pose)?;
+    Ok(Running { device, rig, ticker, feel, delay, plays, fails: None })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use palpate::mesh::{Mesh, samples};
-
-    fn ball(radius: f64, voxel: f64) -> Shape {
-        let mesh = Mesh::new(samples::sphere(radius, 4), &Default::default()).unwrap();
-        Shape::build(mesh, voxel, &Default::default()).unwrap()
-    }
-
-    #[test]
-    fn the_tool_stops_at_the_surface_and_the_force_points_out() {
-        let mut touch =
-            Touch::new(ball(0.05, 1e-3), ball(0.02, 1e-3), Pose::from_translation(DVec3::Z * 0.1));
-        let mut marks = Vec::new();
-        let target = Pose::from_translation(DVec3::Z * 0.055);
-        let mut told = Touched::default();
-        for _ in 0..400 {
-            told = touch.step(&target, &mut marks);
-        }
-        assert!((told.tool.translation.z - 0.07).abs() < 1e-3, "{:?}", told.tool);
-        assert!((told.depth - 0.015).abs() < 1e-3, "{}", told.depth);
-        // Ball on ball: the tool may slip a little to a side.
-        let force = told.wrench.force;
-        assert!(force.z > 1.0 && force.x.abs() < 0.2 * force.z, "{:?}", told.wrench);
-        assert!(!marks.is_empty() && marks.iter().all(|m| m.normal.z > 0.9 && m.depth < 1e-4));
-        // Away again: no force is left.
-        for _ in 0..400 {
-            told = touch.step(&Pose::from_translation(DVec3::Z * 0.2), &mut marks);
-        }
-        assert_eq!(told.wrench, Wrench::ZERO);
-        assert!((told.tool.translation.z - 0.2).abs() < 1e-6 && marks.is_empty());
-    }
-
-    #[test]
-    fn the_tool_slides_around_and_a_target_that_is_no_number_is_ignored() {
-        let mut touch =
-            Touch::new(ball(0.05, 1e-3), ball(0.02, 1e-3), Pose::from_translation(DVec3::Z * 0.08));
-        let mut marks = Vec::new();
-        // Through the ball to its other side, a little beside the middle: it must go around.
-        let target = Pose::from_translation(DVec3::new(0.04, 0.0, -0.08));
-        for _ in 0..5000 {
-            let told = touch.step(&target, &mut marks);
-            let inside = marks.iter().map(|m| m.depth).fold(0.0, f64::max);
-            assert!(inside < 1e-6, "{inside} m inside at {:?}", told.tool);
-        }
-        let told = touch.step(&target, &mut marks);
-        assert!((told.tool.translation - target.translation).length() < 1e-6, "{:?}", told.tool);
-        let lost = touch.step(&Pose::from_translation(DVec3::NAN), &mut marks);
-        assert_eq!(lost.tool, told.tool);
-    }
-}
+#[path = "touch_tests.rs"]
+mod tests;

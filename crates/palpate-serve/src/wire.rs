@@ -2,8 +2,8 @@
 
 use crate::beat::Health;
 use crate::shared::numbers;
+use crate::source::Led;
 use crate::stage::{Node, Now, Stage};
-use palpate::math::Pose;
 use serde_json::{Value, json};
 
 /// Most contacts of a snapshot: more cannot be told apart on a screen.
@@ -34,12 +34,11 @@ pub(crate) struct Told<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) time: f64,
     pub(crate) now: &'a Now,
-    pub(crate) target: &'a Pose,
     pub(crate) nodes: &'a [Node],
     pub(crate) deformed: &'a [(usize, Vec<f32>)],
 }
 
-/// A snapshot. Its numbers: contacts of 7 (point, normal, depth), nodes of 5 (centre, radius, colliding), then vertices.
+/// A snapshot. Its numbers: contacts of 7 (point, normal, depth), nodes of 6 (centre, radius, colliding, body), then vertices.
 pub(crate) fn snapshot(told: &Told<'_>, health: &Health) -> Vec<u8> {
     let now = told.now;
     // Evenly thinned: neighbours in the list are neighbours on the surface.
@@ -50,22 +49,36 @@ pub(crate) fn snapshot(told: &Told<'_>, health: &Health) -> Vec<u8> {
         marks.extend(m.normal.as_vec3().to_array());
         marks.push(m.depth as f32);
     }
-    let mut nodes = Vec::with_capacity(5 * told.nodes.len());
+    let mut nodes = Vec::with_capacity(6 * told.nodes.len());
     for n in told.nodes {
         nodes.extend(n.centre.as_vec3().to_array());
         nodes.push(n.radius as f32);
         nodes.push(f32::from(u8::from(n.colliding)));
+        nodes.push(n.body as f32);
     }
     let bodies: Vec<[f64; 7]> = now.bodies.iter().map(numbers).collect();
     let deformed: Vec<[usize; 2]> = told.deformed.iter().map(|(body, v)| [*body, v.len()]).collect();
+    let rig = now.rig.map(|r| {
+        json!({
+            "energy": r.energy, "share": r.share, "by_us": r.missed_by_us, "by_machine": r.missed_by_machine,
+            "bad": r.bad_readings, "trips": r.trips, "worst": r.worst,
+        })
+    });
+    let device = match &now.led {
+        Led::Hand => Value::Null,
+        Led::Opening => json!({ "state": "opening" }),
+        Led::Here => json!({ "state": "here" }),
+        Led::Lost(why) => json!({ "state": "lost", "words": why }),
+    };
     let head = json!({
         "type": "now", "n": told.number, "generation": told.stage.generation, "time": told.time, "bodies": bodies,
-        "target": numbers(told.target), "centre": now.centre.to_array(),
+        "target": numbers(&now.target), "centre": now.centre.to_array(),
         "force": now.wrench.force.to_array(), "torque": now.wrench.torque.to_array(),
-        "contacts": now.marks.len(), "marks": marks.len() / 7, "nodes": nodes.len() / 5, "visited": now.visited,
+        "contacts": now.marks.len(), "marks": marks.len() / 7, "nodes": nodes.len() / 6, "visited": now.visited,
         "deformed": deformed,
         "most": { "force": health.force, "torque": health.torque, "depth": health.depth, "micros": health.micros },
         "rate": health.rate, "missed": health.missed, "work": health.work,
+        "rig": rig, "device": device,
     });
     let mut arrays: Vec<&[f32]> = vec![&marks, &nodes];
     arrays.extend(told.deformed.iter().map(|(_, v)| &**v));

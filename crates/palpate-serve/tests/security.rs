@@ -227,6 +227,15 @@ fn malformed_frames_close_only_their_own_socket() {
         ("text that is no UTF-8", masked(0x81, &[0x82], &[0xff, 0xfe])),
         ("text that is no JSON", masked(0x81, &[0x82], b"hi")),
         ("words that are not known", masked(0x81, &[0x80 + 14], br#"{"type":"run"}"#)),
+        ("a mode there is not", masked(0x81, &[0x80 + 42], br#"{"type":"feel","mode":"hard","friction":0}"#)),
+        (
+            "friction below zero",
+            masked(0x81, &[0x80 + 43], br#"{"type":"feel","mode":"soft","friction":-1}"#),
+        ),
+        (
+            "a device that a page names",
+            masked(0x81, &[0x80 + 57], br#"{"type":"feel","mode":"soft","friction":0,"device":"sim"}"#),
+        ),
         ("binary", masked(0x82, &[0x81], b"x")),
         ("a continuation of nothing", masked(0x80, &[0x81], b"x")),
         ("a close with half a code", masked(0x88, &[0x81], &[3])),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Opens the page of `palpate serve` in a browser and touches shapes on it.
 
-    python3 live.py PALPATE [--shots FOLDER] [--scenes NAME,NAME...]
+    python3 live.py PALPATE [--mock MOCK_HAPLY] [--shots FOLDER] [--scenes NAME,NAME...]
 
-PALPATE is the program; it is started here, on a free port, and ended. Needs PyPI's playwright and a Chromium
+PALPATE is the program; it is started here, on free ports, and ended. MOCK_HAPLY is palpate-haptic's example of that name: a device to be
+lost and found again. Needs PyPI's playwright and a Chromium
 (CHROMIUM names it; /usr/bin/chromium otherwise). Prints the rates it saw; exits with 1 if something is not as it should be.
 """
 
@@ -78,7 +79,7 @@ class Check:
 
     def shot(self, name, full=False):
         if self.shots:
-            self.page.screenshot(path=f"{self.shots}/live-{name}.png", full_page=full)
+            self.page.screenshot(path=f"{self.shots}/live-{name}.png", full_page=full, animations="disabled")
 
     def ready(self, scene=None):
         wanted = f"palpate.info?.id === '{scene}' && " if scene else ""
@@ -156,6 +157,9 @@ def rigid(c):
     touching = c.look()
     c.expect("touching changes no pixel", differ(free, touching) > 0.02)
     c.shot("touching")
+    page.emulate_media(color_scheme="dark")
+    c.shot("touching-dark")
+    page.emulate_media(color_scheme="light")
     plot = page.evaluate("""() => { const c = document.getElementById('plot-force'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }""")
     c.expect("the force plot is empty", plot > 50)
     for box in ("show-contacts", "show-force", "show-hand"):
@@ -191,9 +195,24 @@ def rigid(c):
             if mode == "nodes":
                 c.wait("another level has as many nodes", f"palpate.last.now.nodes !== {nodes}")
             c.expect(f"the slider of {mode} changes no pixel", differ(picture, c.look()) > 0.002)
+    visited(c)
     page.evaluate("() => { const s = document.getElementById('mode'); s.value = 'mesh'; s.dispatchEvent(new Event('change')); }")
     c.expect("the mesh does not come back", differ(c.look(), pictures["mesh"]) < 0.01)
     print(f"  {len(pictures)} ways to look, all different")
+
+    # A tool that gives enters; one that stops does not.
+    deepest = "Math.max(0, ...Array.from({ length: palpate.last.now.marks }, (_, i) => palpate.last.marks[7 * i + 6]))"
+    page.evaluate("document.querySelector('input[name=feel][value=soft]').click()")
+    c.wait("a tool that gives does not enter", f"{deepest} > {0.05 * voxel} && palpate.last.now.most.force > 0.5")
+    c.shot("gives")
+    page.evaluate("() => { const f = document.getElementById('friction'); f.value = 0.4; f.dispatchEvent(new Event('input')); f.dispatchEvent(new Event('change')); }")
+    c.wait("friction is not told", "document.getElementById('friction-text').textContent === '0.40'")
+    page.evaluate("document.querySelector('input[name=feel][value=held]').click()")
+    c.wait("a tool that stops stays inside", f"{deepest} < {1e-3 * voxel} && palpate.last.now.contacts > 0 && palpate.last.now.most.force > 0.5")
+    page.evaluate("() => { const f = document.getElementById('friction'); f.value = 0; f.dispatchEvent(new Event('change')); }")
+    health = page.text_content("#health")
+    c.expect(f"the loop's health is not told: {health}", "missed by us" in health and "longest tick" in health and "bad readings" not in health)
+    c.wait("no energy is told", "palpate.plots.energy.most > 1e-5")
 
     # Let go: the force is gone.
     page.mouse.up()
@@ -231,6 +250,106 @@ def rigid(c):
         page.click("#picture")
     c.expect("the picture is no PNG", pathlib.Path(saved.value.path()).read_bytes().startswith(b"\x89PNG"))
     page.click("#reset")
+
+
+def visited(c):
+    """The nodes of all levels together are those that the query says it visited."""
+    page = c.page
+    slide = "v => { const s = document.getElementById('tune-value'); s.value = v; s.dispatchEvent(new Event('input')); }"
+    low, high = (int(page.locator("#tune-value").get_attribute(k)) for k in ("min", "max"))
+    nodes, near = 0, 0
+    for level in range(low, high + 1):
+        page.evaluate(slide, level)
+        c.wait(f"level {level} is not told", f"document.getElementById('legend-counts')?.textContent.startsWith('level {level}: ')")
+        # A snapshot that was asked for with the level.
+        page.wait_for_timeout(400)
+        page.evaluate("palpate.settled()")
+        told = page.evaluate("(() => { const l = palpate.last; let near = 0; for (let i = 0; i < l.now.nodes; i++) near += l.nodes[6 * i + 4]; return [l.now.nodes, near, l.now.visited]; })()")
+        if level > low:
+            c.expect(f"level {level} has nodes, and none above it is near", near > 0 or told[0] == 0)
+        nodes, near = nodes + told[0], told[1]
+    c.expect(f"{nodes} nodes are drawn, {told[2]} were visited", abs(nodes - told[2]) <= 0.03 * told[2])
+    print(f"  {nodes} nodes drawn, {told[2]} visited")
+
+
+def device(c):
+    """A device moves the tool: nobody touches the mouse. The mouse turns the view."""
+    page = c.page
+    if not c.ready():
+        return
+    c.wait("the device does not answer", "palpate.last.now.device?.state === 'here'")
+    c.wait("the device does not move the tool", "Math.hypot(...[0, 1, 2].map((k) => palpate.last.now.bodies[1][k] - palpate.info.hand[k])) > 2e-3")
+    c.wait("the device touches nothing", "palpate.last.now.contacts > 0 && palpate.last.now.most.force > 0.3")
+    c.wait("the hand is not where the device is", "palpate.view.bodies[1].ghost.visible && palpate.last.now.target.every((v, k) => Math.abs(v - palpate.hand.pose[k]) < 1e-3)")
+    c.expect("no health of the device", "bad readings" in page.text_content("#health"))
+    c.expect("a lost device is told of", page.locator("#lost").is_hidden())
+    c.expect("the device has no name", "simulated device moves the tool" in page.text_content("#device"))
+    c.expect("drags move a tool that a device has", page.locator("#drag").is_hidden())
+    c.shot("device")
+    # The mouse turns the view, keys do nothing.
+    at, before = c.grab(), page.evaluate("palpate.view.camera.position.toArray()")
+    if at:
+        page.mouse.move(*at)
+        page.mouse.down()
+        for k in range(1, 9):
+            page.mouse.move(at[0] + 12 * k, at[1] + 4 * k)
+        page.mouse.up()
+    after = page.evaluate("palpate.view.camera.position.toArray()")
+    c.expect("the mouse does not turn the view", max(abs(a - b) for a, b in zip(before, after)) > 0.05)
+    page.focus("#view")
+    page.keyboard.down("ArrowUp")
+    page.wait_for_timeout(300)
+    page.keyboard.up("ArrowUp")
+    c.expect("the mouse holds the tool", not page.evaluate("palpate.hand.gripping"))
+    # It gives, and begins anew.
+    page.evaluate("document.querySelector('input[name=feel][value=soft]').click()")
+    c.wait("it does not give", "Array.from({ length: palpate.last.now.marks }, (_, i) => palpate.last.marks[7 * i + 6]).some((d) => d > 1e-5) && palpate.last.now.most.force > 0.3")
+    page.evaluate("document.querySelector('input[name=feel][value=held]').click()")
+    page.click("#reset")
+    c.wait("its motion does not begin anew", "Math.hypot(...[0, 1, 2].map((k) => palpate.last.now.bodies[1][k] - palpate.info.hand[k])) < 1e-3")
+    # Scenes of more than two rigid shapes are the mouse's.
+    if c.open("cloud"):
+        c.expect("it is not said that the device rests", "rests in this scene" in page.text_content("#device"))
+        c.expect("the mouse cannot drag", page.locator("#drag").is_visible())
+        c.expect("a cloud has a tool that gives", page.locator("#feel").is_hidden())
+
+
+def absent(c):
+    """A device that is not there: the page says so, and nothing is felt."""
+    if not c.ready():
+        return
+    c.wait("a device that is not there is not told of", "!document.getElementById('lost').hidden && document.getElementById('lost').textContent.includes('does not answer')")
+    c.expect("there is a force without a device", c.page.evaluate("palpate.last.now.most.force") == 0)
+    c.shot("absent")
+
+
+def found(c, mock, port):
+    """A device that is lost and comes back."""
+    if not c.ready():
+        return
+    c.wait("the device does not answer", "palpate.last.now.device?.state === 'here'")
+    mock.end()
+    c.wait("a lost device is not told of", "!document.getElementById('lost').hidden && palpate.last.now.most.force === 0")
+    print("  lost:", c.page.text_content("#lost"))
+    c.shot("lost")
+    mock.begin(port)
+    c.wait("a device that answers again is not taken", "document.getElementById('lost').hidden && palpate.last.now.device?.state === 'here'")
+
+
+class Mock:
+    """A service that pretends to be Haply's."""
+
+    def __init__(self, program):
+        self.program, self.process = program, None
+
+    def begin(self, port=0):
+        self.process = subprocess.Popen([self.program, str(port), "600"], stdout=subprocess.PIPE, text=True)
+        return int(self.process.stdout.readline().split("//")[1].split("/")[0].rsplit(":", 1)[1])
+
+    def end(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait(20)
 
 
 def dropped(c, folder):
@@ -282,6 +401,12 @@ def narrow(c):
             session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": point(3 * k, -2 * k)})
         start = page.evaluate("palpate.info.hand[0]")
         c.wait("a finger does not move the tool", f"Math.abs(palpate.last.now.bodies[1][0] - {start}) > 1e-4")
+        for k in range(1, 13):
+            session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": point(24 - 2 * k, -16 + 9 * k)})
+        c.wait("a finger does not press", "palpate.last.now.most.force > 0.5")
+        page.wait_for_timeout(500)
+        page.evaluate("palpate.settled()")
+        c.shot("phone-touching")
         session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     c.shot("phone", full=True)
 
@@ -329,26 +454,45 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--shots")
+    parser.add_argument("--mock", help="the program mock_haply")
     parser.add_argument("--scenes", default="nut,peg,terrain,cloud,soft")
-    parser.add_argument("--only", help="one visit: wide, scenes, file or phone")
+    parser.add_argument("--only", help="one visit: wide, scenes, file, phone, device, absent or found")
     parser.add_argument("--dist", help="a folder with the page: to try it without building the program")
     args = parser.parse_args()
     browser_path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-    failed = []
-    serve = subprocess.Popen([args.program, "serve", "--port", "0", "--seconds", "900", "--json"], stdout=subprocess.PIPE, text=True)
-    try:
-        address = json.loads(serve.stdout.readline())["url"]
-        with sync_playwright() as p, tempfile.TemporaryDirectory() as folder:
-            browser = p.chromium.launch(executable_path=browser_path, args=FLAGS)
+    failed, served = [], []
 
-            def visit(name, options, steps):
+    def serve(*more):
+        process = subprocess.Popen([args.program, "serve", "--port", "0", "--seconds", "1800", "--json", *more], stdout=subprocess.PIPE, text=True)
+        served.append(process)
+        return json.loads(process.stdout.readline())["url"]
+
+    def stop():
+        for process in served:
+            process.terminate()
+            process.wait(20)
+        served.clear()
+
+    mock = Mock(args.mock)
+    try:
+        with sync_playwright() as p, tempfile.TemporaryDirectory() as folder:
+            # A page that does not come over the network may not ask this machine, unless told.
+            flags = FLAGS + (["--disable-features=LocalNetworkAccessChecks"] if args.dist else [])
+            browser = p.chromium.launch(executable_path=browser_path, args=flags)
+
+            def visit(name, options, steps, *more):
                 if args.only and args.only != name:
                     return
+                if more or not served:
+                    stop()
+                    visit.address = serve(*more)
+                address = visit.address
                 context = browser.new_context(accept_downloads=True, **options)
                 page = context.new_page()
                 if args.dist:
-                    tried = lambda route: route.fulfill(path=args.dist + "/" + route.request.url.rsplit("/", 1)[1])  # noqa: E731
+                    tried = lambda route: route.fulfill(path=args.dist + "/" + (route.request.url.rsplit("/", 1)[1] or "index.html"))  # noqa: E731
                     page.route("**/live.*", tried)
+                    page.route(address, tried)
                 c = Check(page, address, args.shots)
                 page.goto(address)
                 try:
@@ -364,11 +508,18 @@ def main():
             visit("wide", {"viewport": {"width": 1280, "height": 800}}, lambda c: (rigid(c), named(c)))
             visit("scenes", {"viewport": {"width": 1100, "height": 760}, "color_scheme": "dark"}, lambda c: [other(c, s, args.shots) for s in args.scenes.split(",") if s])
             visit("file", {"viewport": {"width": 1000, "height": 720}}, lambda c: c.ready() and dropped(c, folder))
-            visit("phone", {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}, lambda c: c.ready() and (c.open("knot"), narrow(c)))
+            visit("phone", {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}, lambda c: c.ready() and (c.open("knot"), narrow(c)))
+            visit("device", {"viewport": {"width": 1280, "height": 800}}, device, "--device", "sim", "--motion", "slide")
+            visit("absent", {"viewport": {"width": 1100, "height": 760}, "color_scheme": "dark"}, absent, "--device", "haply", "--address", "127.0.0.1:1")
+            if args.mock:
+                port = mock.begin()
+                visit("found", {"viewport": {"width": 1100, "height": 760}}, lambda c: found(c, mock, port), "--device", "haply", "--address", f"127.0.0.1:{port}")
+            else:
+                print("live page: without mock_haply no device is lost and found")
             browser.close()
     finally:
-        serve.terminate()
-        serve.wait(20)
+        stop()
+        mock.end()
     for line in failed:
         print(f"failed: {line}", file=sys.stderr)
     sys.exit(1 if failed else 0)

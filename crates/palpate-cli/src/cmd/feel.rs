@@ -1,22 +1,18 @@
 //! `palpate feel`: a haptic device, or a simulated one, moves one shape against another.
 
+use crate::feel::device::{DeviceArgs, Kinds, Modes};
 use crate::feel::{self, Row};
 use crate::outcome::Outcome;
 use crate::pair::PairArgs;
 use crate::progress::Reporter;
 use crate::{Global, files, parse};
 use anyhow::{Context, Result, bail};
+use palpate::Shape;
 use palpate::progress::Progress;
 use palpate::shell::{Shell, ShellParams};
 use palpate::tree::{Tree, TreeParams};
-use palpate::{Pose, Shape};
-use palpate_haptic::exercise::{Exercise, Kind, above};
-use palpate_haptic::haply::{Haply, HaplyParams};
-use palpate_haptic::replay::{End, Motion, Replay};
-use palpate_haptic::sim::{SimDevice, SimParams};
-use palpate_haptic::{
-    Device, DeviceLimits, Mapping, Mode, Pair, Rig, RigParams, RunParams, ToolParams, run as run_loop,
-};
+use palpate_haptic::exercise::above;
+use palpate_haptic::{Pair, Rig, RigParams, RunParams, ToolParams, run as run_loop};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -30,40 +26,6 @@ const EXAMPLES: &str = "Examples:
 A stays; B is the tool, which a spring ties to the handle. --pose says where the tool is, seen from A, when the handle is at its
 origin; it must touch nothing there. A path has a row t,x,y,z,qx,qy,qz,qw for each moment: where the handle is, in metres and
 seconds. Points on surfaces are four voxels apart unless --spacing says otherwise: more take longer. The log has a row for each tick: handle, tool, force, torque, contacts, depth, microseconds.";
-
-/// What moves the tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kinds {
-    /// A simulated hand on a simulated device
-    Sim,
-    /// A Haply Inverse3, through the Inverse Service
-    Haply,
-    /// A recorded motion, see --path
-    Replay,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Modes {
-    /// The tool never enters
-    Held,
-    /// The tool gives, and enters by as much as the force says
-    Soft,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Motions {
-    Press,
-    Slide,
-    Wedge,
-    Circle,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Models {
-    Inverse3,
-    Omega3,
-    Sigma7,
-}
 
 /// Feels a shape with another, at 1 kHz and above: on a haptic device or with a simulated hand.
 #[derive(Debug, clap::Args)]
@@ -89,27 +51,11 @@ pub(crate) struct Args {
     /// Where the tool is at first, seen from A: "x y z qx qy qz qw" or "x y z" [default: above A]
     #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
     pose: Option<String>,
-    /// What a simulated hand does: press, slide, wedge or circle
-    #[arg(long, value_enum, default_value_t = Motions::Press, hide_possible_values = true)]
-    motion: Motions,
-    /// How far beyond the first touch a simulated hand goes [default: a fifth of the tool's radius]
-    #[arg(long, value_name = "LENGTH", value_parser = parse::length)]
-    depth: Option<f64>,
-    /// What a simulated or replayed device can do: inverse3, omega3 or sigma7
-    #[arg(long, value_enum, default_value_t = Models::Sigma7, hide_possible_values = true)]
-    model: Models,
-    /// Delay of a simulated device, there and back [ms]
-    #[arg(long, value_name = "MS", allow_hyphen_values = true, default_value_t = 0.0)]
-    delay: f64,
+    #[command(flatten)]
+    how: DeviceArgs,
     /// Let energy grow, to see what that is like
     #[arg(long)]
     no_passivity: bool,
-    /// Recorded motion of the handle, for --device replay
-    #[arg(long, value_name = "PATH.csv")]
-    path: Option<PathBuf>,
-    /// Where the Haply service listens
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10001")]
-    address: String,
     /// Log of every tick
     #[arg(long, short, value_name = "LOG.csv")]
     output: Option<PathBuf>,
@@ -122,9 +68,10 @@ const MOST_ROWS: f64 = 4e6;
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let params = RunParams { rate: args.rate, seconds: Some(args.seconds), ..RunParams::default() };
-    if !(args.friction >= 0.0 && args.friction.is_finite() && (0.0..=50.0).contains(&args.delay)) {
-        bail!("--friction must be a number from 0 on, and --delay one from 0 to 50 ms");
+    if !(args.friction >= 0.0 && args.friction.is_finite()) {
+        bail!("--friction must be a number from 0 on");
     }
+    args.how.check(args.device)?;
     params.check().context("--rate must be 10 to 10000 Hz, and --seconds a time")?;
     if args.output.is_some() && args.seconds * args.rate > MOST_ROWS {
         bail!(
@@ -149,15 +96,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     if palpate::Query::new().intersects(pair.fixed(), pair.tool(), &start) {
         bail!("the tool is inside {} at its start; say with --pose where it is free", shapes.a.title);
     }
-    let limits = match args.model {
-        Models::Inverse3 => DeviceLimits::INVERSE3,
-        Models::Omega3 => DeviceLimits::OMEGA3,
-        Models::Sigma7 => DeviceLimits::SIGMA7,
-    };
-    let (mut device, mapping, delay) = device(args, &pair, &limits, start, up)?;
+    let (mut device, mapping, delay) = args.how.open(args.device, &pair, start, up, args.rate)?;
     let limits = device.limits();
     let rig_params = RigParams {
-        mode: if args.mode == Modes::Held { Mode::Held } else { Mode::Soft },
+        mode: args.mode.mode(),
         tool: ToolParams { friction: args.friction, ..ToolParams::default() },
         delay,
         passive: !args.no_passivity,
@@ -207,55 +149,4 @@ fn wider(shape: Shape, reporter: &Reporter) -> Result<Shape> {
     }
     let shell = Shell::build_with(shape.mesh(), shape.field(), spacing, &ShellParams::default(), reporter)?;
     Ok(shape.with_tree(Tree::build(&shell, &TreeParams::default())))
-}
-
-/// The device, how its handle's motion becomes the tool's, and its delay in ticks.
-fn device(
-    args: &Args,
-    pair: &Pair,
-    limits: &DeviceLimits,
-    start: Pose,
-    up: glam::DVec3,
-) -> Result<(Box<dyn Device>, Mapping, usize)> {
-    let period = 1.0 / args.rate;
-    let reach = pair.radius() + pair.fixed().ball().1;
-    Ok(match args.device {
-        Kinds::Sim => {
-            let kind = match args.motion {
-                Motions::Press => Kind::Press,
-                Motions::Slide => Kind::Slide,
-                Motions::Wedge => Kind::Wedge,
-                Motions::Circle => Kind::Circle,
-            };
-            let depth = args.depth.unwrap_or(0.2 * pair.radius());
-            let exercise = Exercise::new(pair, limits, start, up, kind, depth);
-            let late = (args.delay * 1e-3 / period).round() as u32;
-            let sim = SimParams {
-                limits: *limits,
-                period,
-                motion: exercise.motion,
-                force_delay: late / 2,
-                pose_delay: late - late / 2,
-                position_step: 5e-6,
-                velocity: false,
-                ..SimParams::default()
-            };
-            (Box::new(SimDevice::new(sim)?), exercise.mapping, late as usize)
-        }
-        Kinds::Replay => {
-            let Some(path) = &args.path else {
-                bail!("--device replay needs --path: a file of t,x,y,z,qx,qy,qz,qw");
-            };
-            let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-            let motion = Motion::parse(&bytes).with_context(|| path.display().to_string())?;
-            let mapping = Mapping { rotation: glam::DQuat::IDENTITY, scale: 1.0, start };
-            (Box::new(Replay::new(motion, period, End::Hold, *limits)?), mapping, 0)
-        }
-        Kinds::Haply => {
-            let haply =
-                Haply::connect(HaplyParams { address: args.address.clone(), ..HaplyParams::default() })?;
-            let mapping = Mapping::reaching(&haply.limits(), start, reach);
-            (Box::new(haply), mapping, 1)
-        }
-    })
 }

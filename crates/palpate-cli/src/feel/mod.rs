@@ -1,5 +1,7 @@
 //! What was felt: in words, for machines, and as a log of every tick.
 
+pub(crate) mod device;
+
 use anyhow::Result;
 use palpate::{Pose, Wrench};
 use palpate_haptic::{Mode, Report, RigParams, Tick, Times};

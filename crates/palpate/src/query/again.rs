@@ -90,12 +90,13 @@ impl Query {
         let mut second = core::mem::take(&mut self.second);
         core::mem::swap(&mut self.contacts, &mut second);
         self.contacts_again(a, b, a_from_b, margin, spread, true);
-        let stats = self.stats;
+        let (stats, visited) = (self.stats, self.keep_visited());
         core::mem::swap(&mut self.contacts, &mut second);
         self.second = second;
         self.contacts_again(a, b, a_from_b, margin, spread, false);
         self.stats.nodes += stats.nodes;
         self.stats.points += stats.points;
+        self.join_visited(visited);
         (&self.contacts, &self.second)
     }
 

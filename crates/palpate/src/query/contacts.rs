@@ -49,12 +49,13 @@ impl Query {
         let mut second = core::mem::take(&mut self.second);
         core::mem::swap(&mut self.contacts, &mut second);
         self.find(a, b, a_from_b, params.margin, true, Among::Tree);
-        let stats = self.stats;
+        let (stats, visited) = (self.stats, self.keep_visited());
         core::mem::swap(&mut self.contacts, &mut second);
         self.second = second;
         self.find(a, b, a_from_b, params.margin, false, Among::Tree);
         self.stats.nodes += stats.nodes;
         self.stats.points += stats.points;
+        self.join_visited(visited);
         (&self.contacts, &self.second)
     }
 
@@ -78,6 +79,7 @@ impl Query {
         self.find_side(&side, margin, among);
         self.contacts.swapped = swapped;
         if swapped {
+            self.visited.iter_mut().for_each(|v| v.of_a = true);
             self.contacts.origin = a.tree.origin;
             turn_back(&mut self.contacts, a, a_from_b);
         }
@@ -91,6 +93,7 @@ impl Query {
         contacts.swapped = false;
         contacts.origin = side.field.lattice().origin;
         self.stats = Stats::default();
+        self.visited.clear();
         match side.frame.filter(|_| !margin.is_nan()) {
             None => self.stats.non_finite = true,
             Some(frame) => {
@@ -118,6 +121,7 @@ impl Query {
                     whole: &mut self.opened,
                     out: &mut contacts.list,
                     stats: Stats::default(),
+                    visited: self.records.then_some(&mut self.visited),
                 };
                 walk!(side, &frame, self.scalar, find_contacts(&mut job));
                 self.stats = job.stats;

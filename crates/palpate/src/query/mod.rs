@@ -29,6 +29,7 @@ pub(crate) mod solid;
 mod solid_again;
 mod sweep;
 pub(crate) mod trail;
+mod visited;
 pub(crate) mod walk;
 
 pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
@@ -36,6 +37,7 @@ pub use budget::{Budget, Reached};
 pub use distance::Distance;
 pub use impact::{Impact, ImpactEnd, ImpactParams, Motion};
 pub use penetration::{Penetration, PenetrationParams};
+pub use visited::Visited;
 
 use crate::contact::{Contact, Contacts};
 use crate::field::Field;
@@ -126,6 +128,9 @@ pub struct Query {
     /// The solid of the last question about one, from the points' frame.
     formula: formula::Formula,
     stats: Stats,
+    /// The nodes that were tested, if they are kept.
+    visited: Vec<Visited>,
+    records: bool,
 }
 
 /// One direction of a pair: the field of one shape and the points of the other.

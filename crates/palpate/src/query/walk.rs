@@ -9,6 +9,7 @@ use super::Stats;
 use super::frame::Frame;
 use super::kernel::{BLOCKS, Blocks, Points, Prune, Sampled, Touch, live};
 use super::reach::Reach;
+use super::visited::Visited;
 use crate::contact::Contact;
 use crate::field::read::{Group, View};
 use crate::simd::{Columns, LANES};
@@ -93,6 +94,16 @@ impl<'a, T: Sampled> Walker<'a, T> {
         });
     }
 
+    /// Adds the nodes of `runs`, each with what the kernel says of it alone: its bits do not depend on its neighbours.
+    #[cold]
+    fn record(&mut self, number: usize, level: &Level, reach: Reach, runs: &[Run], out: &mut Vec<Visited>) {
+        let mut children = Vec::new();
+        for node in runs.iter().flat_map(|r| r[0]..r[1]) {
+            self.prune(level, reach, &[[node, node + 1]], &mut children, None, &mut Stats::default());
+            out.push(Visited { of_a: false, level: number, node: node as usize, near: !children.is_empty() });
+        }
+    }
+
     /// Adds those of the points of `runs` that are at most `margin` away, in order.
     pub(crate) fn touch(
         &mut self,
@@ -163,6 +174,8 @@ pub(crate) struct Job<'a> {
     pub(crate) whole: &'a mut Vec<Run>,
     pub(crate) out: &'a mut Vec<Contact>,
     pub(crate) stats: Stats,
+    /// Where the nodes that are tested are kept, if anywhere.
+    pub(crate) visited: Option<&'a mut Vec<Visited>>,
 }
 
 /// Contacts of a shape's field with the points of a tree.
@@ -172,6 +185,9 @@ pub(crate) fn contacts<T: Sampled>(walker: &mut Walker<'_, T>, job: &mut Job<'_>
     for (l, level) in job.tree.levels.iter().enumerate().skip(job.start) {
         // Nodes of the last level have nothing below them but points.
         let from = job.whole.len();
+        if let Some(visited) = job.visited.as_deref_mut() {
+            walker.record(l, level, job.reach, job.runs, visited);
+        }
         let whole = (l + 1 < last).then_some(&mut *job.whole);
         walker.prune(level, job.reach, job.runs, job.next, whole, &mut job.stats);
         core::mem::swap(job.runs, job.next);

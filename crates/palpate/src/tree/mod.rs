@@ -190,7 +190,7 @@ impl Tree {
     }
 
     /// The level walks begin with: the last whose nodes fill no more than two vectors, as those above it tell little.
-    pub(crate) fn start(&self) -> usize {
+    pub fn start(&self) -> usize {
         self.levels.iter().rposition(|l| l.len() <= 2 * LANES).unwrap_or(0)
     }
 

@@ -40,6 +40,8 @@ export class Hand {
   guided = false;
   /** Whether the hand holds the tool. */
   gripping = false;
+  /** Whether a device moves the tool: the hand is where its handle is, and mouse and keys only look. */
+  led = false;
   onreset: () => void = () => {};
   private local = new Vector3();
   private info: SceneInfo | null = null;
@@ -66,6 +68,7 @@ export class Hand {
     this.info = info;
     this.held = null;
     this.guided = this.gripping = false;
+    this.led = info.device !== null;
     const tool = info.tool === null ? null : info.bodies[info.tool];
     this.local.set(0, 0, 0);
     if (tool) this.local.set((tool.min[0] + tool.max[0]) / 2, (tool.min[1] + tool.max[1]) / 2, (tool.min[2] + tool.max[2]) / 2);
@@ -73,10 +76,11 @@ export class Hand {
     this.tool = info.hand;
   }
 
-  /** The tool is here now: a hand that holds nothing stays with it. */
-  follow(pose: number[]): void {
+  /** The tool is here now: a hand that holds nothing stays with it, that of a device is at `target`. */
+  follow(pose: number[], target: number[]): void {
     this.tool = pose;
-    if (!this.gripping && !this.guided) this.set(pose);
+    if (this.led) this.set(target);
+    else if (!this.gripping && !this.guided) this.set(pose);
   }
 
   set(p: number[]): void {
@@ -103,7 +107,7 @@ export class Hand {
 
   send(now = false): void {
     const time = performance.now();
-    if (!this.info || this.info.tool === null || (!now && time - this.sent < 7)) return;
+    if (!this.info || this.info.tool === null || this.led || (!now && time - this.sent < 7)) return;
     this.sent = time;
     this.link.say({ type: "target", generation: this.info.generation, pose: this.pose, held: this.gripping || this.guided });
   }
@@ -118,7 +122,7 @@ export class Hand {
 
   private down(e: PointerEvent): void {
     this.view.controls.enabled = true;
-    if (this.drag === "look" || e.button !== 0 || this.held || !e.isPrimary || this.guided) return;
+    if (this.drag === "look" || e.button !== 0 || this.held || !e.isPrimary || this.guided || this.led) return;
     const index = this.info?.tool ?? null;
     const drawn = index === null ? null : this.view.bodies[index];
     if (!drawn?.surface) return;
@@ -183,8 +187,9 @@ export class Hand {
     const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
     this.fine = e.shiftKey;
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    if (key === "Escape") this.letGo();
-    else if (key === "r") this.onreset();
+    if (key === "r") this.onreset();
+    else if (this.led) return;
+    else if (key === "Escape") this.letGo();
     else if (MOVES[key] || TURNS[key] || TWISTS[key]) this.keys.add(key);
     else return;
     e.preventDefault();

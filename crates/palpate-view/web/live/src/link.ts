@@ -11,6 +11,8 @@ export interface BodyInfo {
   dims?: number[];
   points?: number;
   levels?: number[];
+  /** The level that queries begin with. */
+  start?: number;
   segments?: number;
   bytes?: number;
 }
@@ -24,6 +26,8 @@ export interface SceneInfo {
   tool: number | null;
   hand: number[];
   up: number[];
+  /** What moves the tool instead of the page's hand. */
+  device: string | null;
   min: number[];
   max: number[];
 }
@@ -33,6 +37,8 @@ export interface State {
   building: { title: string; stage: string; part: number | null } | null;
   error: string | null;
   scenes: { id: string; title: string }[];
+  feel: { mode: string; friction: number };
+  device: string | null;
 }
 
 export interface Now {
@@ -53,9 +59,12 @@ export interface Now {
   rate: number;
   missed: number;
   work: number;
+  /** How the haptic loop fares; energy in J, the longest tick in µs. */
+  rig: { energy: number; share: number; by_us: number; by_machine: number; bad: number; trips: number; worst: number } | null;
+  device: { state: "opening" | "here" | "lost"; words?: string } | null;
 }
 
-/** A snapshot with its numbers: contacts of 7, nodes of 5, vertices of bodies that deform. */
+/** A snapshot with its numbers: contacts of 7, nodes of 6 (centre, radius, colliding, body), vertices of bodies that deform. */
 export interface Snapshot {
   now: Now;
   marks: Float32Array;
@@ -74,8 +83,8 @@ function snapshot(buffer: ArrayBuffer): Snapshot {
   const { head, at } = open(buffer);
   const now = head as Now;
   const marks = new Float32Array(buffer, at, 7 * now.marks);
-  const nodes = new Float32Array(buffer, at + 28 * now.marks, 5 * now.nodes);
-  let next = at + 28 * now.marks + 20 * now.nodes;
+  const nodes = new Float32Array(buffer, at + 28 * now.marks, 6 * now.nodes);
+  let next = at + 28 * now.marks + 24 * now.nodes;
   const deformed = now.deformed.map(([body, length]) => {
     const positions = new Float32Array(buffer, next, length);
     next += 4 * length;

@@ -1,5 +1,6 @@
 // The page: what its controls do.
 
+import { Feel } from "./feel";
 import { Hand, type Drag } from "./hand";
 import { Link, type SceneInfo, type Snapshot, type State } from "./link";
 import { MODES, show, type Choice } from "./modes";
@@ -29,12 +30,14 @@ function start(): void {
   const link = new Link();
   const hand = new Hand(view, link);
   const recorder = new Recorder(hand);
+  const feel = new Feel(link);
   const plot = (name: string, least: number, text: (v: number) => string, fixed = false) => new Plot($<HTMLCanvasElement>(`plot-${name}`), $(`out-${name}`), least, text, fixed);
   const plots = {
     force: plot("force", 1, newtons),
     depth: plot("depth", 1e-3, length),
     micros: plot("micros", 50, (v) => `${v.toFixed(0)} µs`),
-    rate: plot("rate", 1200, (v) => `${v.toFixed(0)} Hz`, true),
+    energy: plot("energy", 1e-3, (v) => `${(1e3 * v).toFixed(2).replace(/^-(0\.00)$/, "$1")} mJ`),
+    rate: plot("rate", 1500, (v) => `${v.toFixed(0)} Hz`, true),
   };
   let info: SceneInfo | null = null;
   let last: Snapshot | null = null;
@@ -56,6 +59,7 @@ function start(): void {
       scenes = list;
       pick("scene").replaceChildren(...state.scenes.map((s) => new Option(s.title, s.id)));
     }
+    feel.state(state);
     $("building").hidden = !state.building;
     if (state.building) {
       $("building-title").textContent = `Building ${state.building.title}`;
@@ -72,7 +76,9 @@ function start(): void {
     if (shot.now.generation !== info?.generation) return;
     last = shot;
     const { now } = shot;
-    if (info.tool !== null) hand.follow(now.bodies[info.tool]);
+    if (info.tool !== null) hand.follow(now.bodies[info.tool], now.target);
+    feel.show(now);
+    if (now.rig) plots.energy.add(now.time, now.rig.energy);
     plots.force.add(now.time, now.most.force);
     plots.depth.add(now.time, now.most.depth);
     plots.micros.add(now.time, now.most.micros);
@@ -81,14 +87,17 @@ function start(): void {
       contacts: field("show-contacts").checked,
       force: field("show-force").checked,
       hand: field("show-hand").checked,
-      nodes: choice.mode.id === "nodes",
+      nodes: choice.mode.id === "nodes" ? { of: choice.of } : null,
     });
+    if (choice.mode.id === "nodes") counts(shot);
   };
 
   async function enter(scene: SceneInfo): Promise<void> {
     info = scene;
     recorder.stop();
     hand.enter(scene);
+    feel.enter(scene);
+    recorder.onchange();
     Object.values(plots).forEach((p) => p.clear());
     $("title").textContent = scene.title;
     $("words").textContent = scene.words;
@@ -128,9 +137,28 @@ function start(): void {
 
   function levels(): number[] {
     const shapes = info?.bodies.filter((b) => b.kind === "shape") ?? [];
-    // A query walks the tree of the shape with fewer points.
-    if (choice.mode.id === "nodes") return [shapes.reduce((a, b) => ((b.points ?? 0) < (a.points ?? 0) ? b : a), shapes[0])?.levels?.length ?? 1];
     return shapes.filter((b) => choice.of === null || info?.bodies[choice.of] === b).map((b) => b.levels?.length ?? 1);
+  }
+
+  /** The first level that queries look at: those above tell little. */
+  function first(): number {
+    if (choice.mode.id !== "nodes") return 0;
+    const shapes = info?.bodies.filter((b) => b.kind === "shape") ?? [];
+    return Math.min(...shapes.filter((b) => choice.of === null || info?.bodies[choice.of] === b).map((b) => b.start ?? 0));
+  }
+
+  /** How many nodes are shown, of how many. */
+  function counts(shot: Snapshot): void {
+    const line = document.getElementById("legend-counts");
+    if (!line) return;
+    let [tested, near] = [0, 0];
+    for (let i = 0; i < shot.now.nodes; i++) {
+      if (choice.of !== null && shot.nodes[6 * i + 5] !== choice.of) continue;
+      tested += 1;
+      near += shot.nodes[6 * i + 4];
+    }
+    const words = `level ${choice.level}: ${tested.toLocaleString("en")} nodes tested, ${near.toLocaleString("en")} reach the other shape`;
+    if (line.textContent !== words) line.textContent = words;
   }
 
   function tune(): void {
@@ -141,8 +169,8 @@ function start(): void {
     if (tuned === "level") {
       const most = Math.max(1, ...levels()) - (id === "points" ? 0 : 1);
       $("tune-name").textContent = "Level of the tree";
-      [range.min, range.max, range.step] = ["0", String(most), "1"];
-      choice.level = Math.min(choice.level, most);
+      [range.min, range.max, range.step] = [String(first()), String(most), "1"];
+      choice.level = Math.max(first(), Math.min(choice.level, most));
       range.value = String(choice.level);
       $("tune-text").textContent = choice.level === 0 ? "root" : choice.level >= Math.max(...levels()) ? "all points" : `level ${choice.level}`;
     } else if (tuned === "cut") {
@@ -172,6 +200,7 @@ function start(): void {
         return line;
       }),
     );
+    if (choice.mode.id === "nodes") $("legend").appendChild(document.createElement("span")).id = "legend-counts";
   }
 
   function choose(id: string): void {
@@ -258,7 +287,8 @@ function start(): void {
     $("replay").setAttribute("aria-pressed", String(state === "replay"));
     $("replay").textContent = state === "replay" ? "Stop" : "Replay";
     const none = !recorder.samples.length || state === "record";
-    $<HTMLButtonElement>("replay").disabled = $<HTMLButtonElement>("save").disabled = none;
+    $<HTMLButtonElement>("save").disabled = none;
+    $<HTMLButtonElement>("replay").disabled = none || hand.led;
     $("record-text").textContent = recorder.samples.length ? `${seconds.toFixed(1)} s of the hand's motion` : "";
   };
   $("record").onclick = () => (recorder.state === "record" ? recorder.stop() : recorder.record(info?.id ?? ""));
@@ -290,14 +320,14 @@ function start(): void {
       const nodesText = now.visited ? `, ${now.visited.toLocaleString("en")} nodes visited` : "";
       $("hud").textContent =
         `${now.contacts.toLocaleString("en")} contact${now.contacts === 1 ? "" : "s"}${nodesText}\n` +
-        (now.most.force > 0 ? `force ${newtons(now.most.force)}, torque ${torque.toFixed(0)} N mm` : "free");
+        (now.most.force > 0.005 ? `force ${newtons(now.most.force)}, torque ${torque.toFixed(0)} N mm` : "free");
     }
     if (time - counted > 1000) {
       const seconds = (time - counted) / 1000;
       rates.frames = (view.frames - frames) / seconds;
       rates.messages = (link.messages - messages) / seconds;
       [counted, frames, messages] = [time, view.frames, link.messages];
-      if (link.open) $("link").textContent = `${rates.frames.toFixed(0)} frames/s, ${rates.messages.toFixed(0)} messages/s`;
+      $("rates").textContent = `This page drew ${rates.frames.toFixed(0)} frames and took ${rates.messages.toFixed(0)} messages in the last second.`;
     }
   };
   requestAnimationFrame(each);
@@ -307,6 +337,7 @@ function start(): void {
     palpate: {
       view,
       hand,
+      feel,
       plots,
       rates,
       recorder,

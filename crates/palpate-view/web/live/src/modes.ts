@@ -24,12 +24,12 @@ export interface Mode {
 export const MODES: Mode[] = [
   { id: "mesh", title: "Mesh", what: null, tuned: null, mesh: "solid" },
   { id: "voxels", title: "Surface voxels", what: "voxels", tuned: null, mesh: "gone" },
-  { id: "layers", title: "Voxel layers, cut open", what: "layers", tuned: "cut", mesh: "gone" },
-  { id: "slice", title: "Slice of the field", what: "slice", tuned: "cut", mesh: "glass" },
-  { id: "points", title: "Points by tree level", what: "points", tuned: "level", mesh: "glass" },
-  { id: "balls", title: "Spheres by tree level", what: "balls", tuned: "level", mesh: "glass" },
+  { id: "layers", title: "Voxel layers", what: "layers", tuned: "cut", mesh: "gone" },
+  { id: "slice", title: "Field slice", what: "slice", tuned: "cut", mesh: "glass" },
+  { id: "points", title: "Points by level", what: "points", tuned: "level", mesh: "glass" },
+  { id: "balls", title: "Spheres by level", what: "balls", tuned: "level", mesh: "glass" },
   { id: "segments", title: "Segments", what: "segments", tuned: null, mesh: "gone" },
-  { id: "nodes", title: "Nodes of the last query", what: null, tuned: "level", mesh: "glass" },
+  { id: "nodes", title: "Nodes of the query", what: null, tuned: "level", mesh: "glass" },
 ];
 
 /** Outside blue, on the surface pale, inside red; layers −3 to 3. */
@@ -80,7 +80,7 @@ export async function show(view: View, link: Link, info: SceneInfo, choice: Choi
   } else if (choice.mode.id === "slice") {
     legend.push(["#c8452f", "inside"], ["#f6f1e4", "surface"], ["#3f7cc2", "outside"]);
   } else if (choice.mode.id === "nodes") {
-    legend.push(["#e2341d", "reaches the other shape: children are looked at"], ["#3c7bd9", "looked at, and left"]);
+    legend.push(["#e2341d", "reaches the other shape: what is below it was looked at"], ["#3c7bd9", "tested, and left"]);
   }
   view.dirty = true;
   return legend;

@@ -202,7 +202,7 @@ export class View {
   }
 
   /** Everything as a snapshot says. */
-  show(shot: Snapshot, wants: { contacts: boolean; force: boolean; hand: boolean; nodes: boolean }): void {
+  show(shot: Snapshot, wants: { contacts: boolean; force: boolean; hand: boolean; nodes: { of: number | null } | null }): void {
     const { now } = shot;
     if (!this.info || now.generation !== this.info.generation || !this.bodies.length) return;
     now.bodies.forEach((p, i) => this.bodies[i] && pose(this.bodies[i].group, p, this.scale));
@@ -224,11 +224,12 @@ export class View {
       this.marks.instanceMatrix.needsUpdate = ends.needsUpdate = true;
       this.normals.geometry.setDrawRange(0, 2 * this.marks.count);
     }
-    this.hits.visible = this.misses.visible = wants.nodes && now.nodes > 0;
+    this.hits.visible = this.misses.visible = wants.nodes !== null && now.nodes > 0;
     if (this.hits.visible) {
       this.hits.count = this.misses.count = 0;
       for (let i = 0; i < Math.min(now.nodes, MOST_NODES); i++) {
-        const [x, y, z, r, colliding] = shot.nodes.subarray(5 * i, 5 * i + 5);
+        const [x, y, z, r, colliding, body] = shot.nodes.subarray(6 * i, 6 * i + 6);
+        if (wants.nodes && wants.nodes.of !== null && wants.nodes.of !== body) continue;
         const s = Math.max(r * this.scale, 1e-4);
         const of = colliding ? this.hits : this.misses;
         of.setMatrixAt(of.count++, m.makeScale(s, s, s).setPosition(x * this.scale, y * this.scale, z * this.scale));
