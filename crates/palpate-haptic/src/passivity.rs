@@ -28,6 +28,8 @@ const EMPTY: f64 = 0.3;
 const FULL: f64 = 0.9;
 /// How soft it may become [1].
 const SOFTEST: f64 = 0.02;
+/// Without force for so long, the tool is free: nothing is owed any more [s].
+const FREE: f64 = 10e-3;
 /// How much of the fastest speed is remembered after a second [1].
 const MEMORY: f64 = 1e-3;
 
@@ -46,6 +48,10 @@ pub struct Passivity {
     share: f64,
     /// How much of the spring is left [1].
     spring: f64,
+    /// What the spring held when force was taken away: the hand has paid for it, and it is there again when force comes back [J].
+    owed: f64,
+    /// How long there has been no force [s].
+    free: f64,
     on: bool,
 }
 
@@ -62,6 +68,8 @@ impl Passivity {
             fast: [0.0; 2],
             share: 1.0,
             spring: 1.0,
+            owed: 0.0,
+            free: 0.0,
             on,
         }
     }
@@ -100,7 +108,9 @@ impl Passivity {
                 stiffness(met.force) * by.length_squared() + stiffness(met.torque) * turn.length_squared();
             self.energy += 0.5 * step;
         }
-        self.energy = self.energy.min(ROOM * held);
+        let back = (held - self.energy).clamp(0.0, self.owed);
+        self.energy = (self.energy + back).min(ROOM * held);
+        self.owed -= back;
         let keep = MEMORY.powf(dt);
         self.fast =
             [(by.length() / dt).max(keep * self.fast[0]), (turn.length() / dt).max(keep * self.fast[1])];
@@ -114,8 +124,13 @@ impl Passivity {
         if *wrench == Wrench::ZERO {
             self.spring = (self.spring + HARDER * dt).min(1.0);
             self.share = 1.0;
+            self.free += dt;
+            if self.free > FREE {
+                self.owed = 0.0;
+            }
             return *wrench;
         }
+        self.free = 0.0;
         let wrench = *wrench * self.spring;
         let gives = wrench.force.dot(by) + wrench.torque.dot(turn) > 0.0;
         // What forces on their way, and those sent before anyone sees what they did, may give at most.
@@ -137,6 +152,37 @@ impl Passivity {
     pub fn forget(&mut self) {
         self.sent = [Wrench::ZERO; MOST_DELAY + 2];
         self.last = None;
+        self.owed += self.energy.max(0.0);
         self.energy = self.energy.min(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Presses a wall of 1000 N/m by 5 mm; force is taken away and comes back within a quarter of a second: no more of it is missing then than
+    /// before, and the hand that goes back slowly is not given more than it put in.
+    #[test]
+    fn force_that_was_taken_away_comes_back_whole() {
+        let mut passivity = Passivity::new(0, true);
+        let (mut given, mut last, mut sent) = (0.0, 0.0, Wrench::ZERO);
+        let mut shares = vec![];
+        for i in 0..4000 {
+            let x = if i < 1000 { 5e-6 * f64::from(i) } else { 5e-3 - 2e-6 * f64::from((i - 2500).max(0)) };
+            given += sent.force.dot(DVec3::NEG_Z) * (x - last);
+            last = x;
+            if i == 1500 {
+                passivity.forget();
+            }
+            let ramp = if i < 1500 { 1.0 } else { (f64::from(i - 1500) / 250.0).min(1.0) };
+            let wrench = Wrench { force: DVec3::Z * (1e3 * x * ramp), torque: DVec3::ZERO };
+            let held = 500.0 * x * x * ramp * (2.0 - ramp);
+            let pose = Pose::from_translation(DVec3::NEG_Z * x);
+            sent = passivity.pass(&pose, &wrench, held, 1e-3);
+            shares.push(if wrench.force.z > 0.0 { sent.force.z / wrench.force.z } else { 1.0 });
+        }
+        assert!(shares[2000] > 0.99 && shares[3000] > 0.9, "{} {}", shares[2000], shares[3000]);
+        assert!(given < 1e-5, "{given} J");
     }
 }
