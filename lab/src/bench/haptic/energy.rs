@@ -42,7 +42,13 @@ fn motion(which: &str, start: Pose) -> HandMotion {
 }
 
 /// What the hand had been given in all, at the end of each step of time [J], and the largest speed in the last tenth [m/s].
-fn felt(scene: Scene, which: &str, late: u32, passive: bool, seconds: f64) -> Result<(Vec<(f64, f64)>, f64)> {
+fn felt(
+    scene: Scene,
+    which: &str,
+    late: u32,
+    (mode, passive): (Mode, bool),
+    seconds: f64,
+) -> Result<(Vec<(f64, f64)>, f64)> {
     let motion = motion(which, scene.start);
     let mut device = SimDevice::new(SimParams {
         limits: DeviceLimits { stiffness: 5000.0, ..DeviceLimits::SIGMA7 },
@@ -56,7 +62,7 @@ fn felt(scene: Scene, which: &str, late: u32, passive: bool, seconds: f64) -> Re
     })?;
     let mapping = Mapping { rotation: DQuat::IDENTITY, scale: 1.0, start: Pose::IDENTITY };
     let tool = ToolParams { friction: 0.2, ..ToolParams::default() };
-    let params = RigParams { mode: Mode::Held, tool, delay: late as usize, passive };
+    let params = RigParams { mode, tool, delay: late as usize, passive };
     let mut rig = Rig::new(scene.pair, &device.limits(), mapping, &params)?;
     rig.place(scene.start);
     let probe = device.probe();
@@ -82,20 +88,24 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     let mut series = Vec::new();
     for which in ["press", "slide", "wedge"] {
         for late in [0, 1, 2, 5] {
-            for passive in [true, false] {
+            for (mode, passive) in [(Mode::Held, true), (Mode::Soft, true), (Mode::Held, false)] {
                 let scene = if which == "wedge" { peg()? } else { block()? };
-                let (curve, speed) = felt(scene, which, late, passive, lab.seconds())?;
+                let (curve, speed) = felt(scene, which, late, (mode, passive), lab.seconds())?;
                 let most = curve.last().map_or(0.0, |c| c.1);
                 let sixth = curve.get(curve.len() / 6).map_or(0.0, |c| c.1);
-                let case =
-                    format!("{which}, {late} ms late, {}", if passive { "controlled" } else { "as it is" });
+                let how = match (mode, passive) {
+                    (Mode::Held, true) => "controlled",
+                    (Mode::Soft, true) => "soft, controlled",
+                    _ => "as it is",
+                };
+                let case = format!("{which}, {late} ms late, {how}");
                 eprintln!("{case}: {most:.2e} J");
                 let note = format!(
                     "{sixth:.2e} J of it in the first sixth of the time; {:.1} mm/s at most in the last tenth",
                     1e3 * speed
                 );
                 found.rows.push(row(&case, "most energy given to the hand", "J", most, note));
-                if which == "press" && late > 0 {
+                if which == "press" && late > 0 && mode == Mode::Held {
                     let colour = ["#1f77b4", "#2ca02c", "#d62728"]
                         [[1, 2, 5].iter().position(|l| *l == late).unwrap_or(0)];
                     series.push(Series {
