@@ -10,8 +10,11 @@ use rapier3d::geometry::{ColliderBuilder, ColliderHandle, NarrowPhase, SharedSha
 use rapier3d::math::{Pose as Place, Vector};
 use rapier3d::parry::mass_properties::MassProperties;
 use rapier3d::pipeline::PhysicsWorld;
-use rapier3d::prelude::{RigidBodyBuilder, RigidBodyHandle};
+use rapier3d::prelude::{RigidBody, RigidBodyBuilder, RigidBodyHandle};
 use std::time::Instant;
+
+/// Most that contacts are made stiffer [1]: beyond it they are rigid within a step, and single precision ends.
+const STIFFEST: f64 = 1e6;
 
 pub(crate) struct Rapier {
     world: PhysicsWorld,
@@ -51,6 +54,12 @@ fn solid(solid: &Analytic) -> Option<(SharedShape, Pose)> {
     })
 }
 
+/// How many times stiffer contacts are than Rapier makes them, in which the lightest body sinks under a load [N] as under its weight [1].
+fn stiffer(scene: &Scene, load: f64) -> f64 {
+    let masses = scene.bodies.iter().filter_map(|b| Some(b.mass()?.0));
+    (load / (9.81 * masses.fold(f64::INFINITY, f64::min))).clamp(1.0, STIFFEST)
+}
+
 impl Rapier {
     pub(crate) fn new(scene: &Scene, options: &Options) -> Result<Self, SimError> {
         let mut world = PhysicsWorld::new();
@@ -58,7 +67,11 @@ impl Rapier {
         world.narrow_phase = NarrowPhase::with_query_dispatcher(dispatcher.chained());
         world.gravity = scene.gravity.as_vec3();
         world.integration_parameters = tuned(world.integration_parameters, scene.size() as f32);
-        world.integration_parameters.dt = (1.0 / options.rate) as f32;
+        let parameters = &mut world.integration_parameters;
+        parameters.dt = (1.0 / options.rate) as f32;
+        for softness in [&mut parameters.contact_softness, &mut parameters.static_contact_softness] {
+            softness.natural_frequency *= stiffer(scene, options.load).sqrt() as f32;
+        }
         if options.iterations > 0 {
             world.integration_parameters.num_solver_iterations = options.iterations;
         }
@@ -83,6 +96,12 @@ impl Rapier {
             handles.push(world.insert(body(b), collider(b, shape, &inside)));
         }
         Ok(Self { world, handles })
+    }
+
+    /// A body that forces move.
+    fn moving(&mut self, body: usize) -> Option<&mut RigidBody> {
+        let handle = self.handles.get(body)?.0;
+        self.world.bodies.get_mut(handle).filter(|b| b.is_dynamic())
     }
 }
 
@@ -123,15 +142,21 @@ impl Simulation for Rapier {
     }
 
     fn push(&mut self, body: usize, wrench: &Wrench) -> bool {
-        let Some(b) = self.handles.get(body).and_then(|h| self.world.bodies.get_mut(h.0)) else {
-            return false;
-        };
+        let Some(b) = self.moving(body) else { return false };
         b.reset_forces(true);
         b.reset_torques(true);
         if wrench.force.is_finite() && wrench.torque.is_finite() {
             b.add_force(wrench.force.as_vec3(), true);
             b.add_torque(wrench.torque.as_vec3(), true);
         }
+        true
+    }
+
+    fn place(&mut self, body: usize, pose: &Pose) -> bool {
+        let Some(b) = self.moving(body).filter(|_| pose.is_finite()) else { return false };
+        b.set_position(place(pose), true);
+        b.set_linvel(Vector::ZERO, true);
+        b.set_angvel(Vector::ZERO, true);
         true
     }
 
