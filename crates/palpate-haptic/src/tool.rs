@@ -54,7 +54,7 @@ pub struct Felt {
     pub depth: f64,
     /// Steps that this tick took.
     pub steps: usize,
-    /// The target was not finite: nothing moved.
+    /// The target was not finite, or the tool's engine failed: nothing moved.
     pub non_finite: bool,
 }
 
