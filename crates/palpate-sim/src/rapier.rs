@@ -5,10 +5,9 @@ use glam::DQuat;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
 use palpate::{Pose, Wrench};
-use palpate_rapier::{ContactOptions, PalpateDispatcher, PalpateShape, tuned};
+use palpate_rapier::{ContactOptions, PalpateDispatcher, PalpateShape, mass_properties, tuned};
 use rapier3d::geometry::{ColliderBuilder, ColliderHandle, NarrowPhase, SharedShape};
 use rapier3d::math::{Pose as Place, Vector};
-use rapier3d::parry::mass_properties::MassProperties;
 use rapier3d::pipeline::PhysicsWorld;
 use rapier3d::prelude::{RigidBody, RigidBodyBuilder, RigidBodyHandle};
 use std::time::Instant;
@@ -117,11 +116,7 @@ fn collider(b: &Body, shape: SharedShape, inside: &Pose) -> ColliderBuilder {
         .restitution(b.restitution as f32);
     match b.mass() {
         None => builder,
-        Some((mass, centre, inertia)) => builder.mass_properties(MassProperties::with_inertia_matrix(
-            centre.as_vec3(),
-            mass as f32,
-            inertia.as_mat3(),
-        )),
+        Some((mass, centre, inertia)) => builder.mass_properties(mass_properties(mass, centre, inertia)),
     }
 }
 

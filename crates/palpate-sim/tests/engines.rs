@@ -129,6 +129,27 @@ fn bodies_are_pushed_and_placed() {
     }
 }
 
+/// A peg of a gram turns as its inertia says about each of its axes, though that is far below what single precision calls zero.
+#[test]
+fn small_bodies_turn_as_their_inertia_says() {
+    let mut scene = Scene { gravity: DVec3::ZERO, ..Scene::default() };
+    let peg = shape(samples::cuboid(DVec3::new(0.005, 0.007, 0.03)), 30.0);
+    let body = scene.add(Body::new("peg", peg, Motion::Density(1000.0), Pose::IDENTITY));
+    let inertia = scene.bodies[body].mass().unwrap().2;
+    for engine in engines() {
+        for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+            let mut sim = start(engine, &scene, &Options { rate: 1000.0, ..Options::default() }).unwrap();
+            let torque = inertia * axis * 100.0;
+            sim.push(body, &Wrench { force: DVec3::ZERO, torque });
+            for _ in 0..10 {
+                sim.step().unwrap();
+            }
+            let spin = sim.state(body).angular;
+            assert!(spin.distance(axis) < 1e-2, "{engine:?}: {spin}, {axis} expected");
+        }
+    }
+}
+
 /// What cannot run is refused with the body's name.
 #[test]
 fn bad_scenes_are_refused() {
