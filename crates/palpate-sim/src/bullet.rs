@@ -81,7 +81,7 @@ impl Bullet {
             return Err(SimError::Bullet("no pipe".into()));
         };
         let states = scene.bodies.iter().map(|b| State { pose: b.pose, ..State::default() }).collect();
-        Ok(Self {
+        let mut bullet = Self {
             child,
             orders,
             out: BufReader::new(out),
@@ -90,7 +90,13 @@ impl Bullet {
             states,
             marks: Vec::new(),
             _folder: folder,
-        })
+        };
+        // Once the scene is built, so that the first step takes no longer than others.
+        let told = bullet.number()?;
+        if told != scene.bodies.len() as f64 {
+            return Err(SimError::Bullet(format!("it tells of {told} bodies, not {}", scene.bodies.len())));
+        }
+        Ok(bullet)
     }
 
     /// Keeps an order for the next step: what, which body, and numbers.

@@ -65,7 +65,7 @@ const std::vector<Group>& groups()
 		  {"every", "N", "keep every Nth step in both; 1"},
 		  {"stream", nullptr, "write steps to standard output instead of a summary, as lab/lab.h says"},
 		  {"listen", nullptr, "take each step only when standard input says so, with pushes and places, as lab/lab.h says"},
-		  {"pressed", nullptr, "bodies are pressed with many times their weight: depth is corrected without speed, friction beside each normal"},
+		  {"pressed", nullptr, "for bodies pressed with many times their weight: no speed from depth, friction beside each normal"},
 		  {"iterations", "N", "of the solver; Bullet's 10, or 50 with --pressed"}}},
 		{BALL | DROP | SCENE | BODY,
 		 "all, also as keys of a body in a scene: what a part is made of",

@@ -28,6 +28,12 @@ void place(World& world, btRigidBody& body, const btTransform& pose)
 }
 }  // namespace
 
+bool Orders::ready() const
+{
+	const double count = double(m_push.size());
+	return std::fwrite(&count, sizeof count, 1, stdout) == 1 && std::fflush(stdout) == 0;
+}
+
 bool Orders::next(World& world, const std::vector<btTransform>& body_from_file)
 {
 	double order, v[8];

@@ -198,7 +198,6 @@ int scene(const Args& args)
 	btContactSolverInfo& solver = world.world.getSolverInfo();
 	if (args.has("pressed"))
 	{
-		// Each contact with its friction: those of a hand are larger than what friction settles on after all normals.
 		solver.m_solverMode |= SOLVER_INTERLEAVE_CONTACT_AND_FRICTION_CONSTRAINTS;
 		solver.m_splitImpulsePenetrationThreshold = 0;
 		solver.m_numIterations = 50;
@@ -252,6 +251,8 @@ int scene(const Args& args)
 	double deepest = 0, fastest = 0, wall = 0;
 	bool finite = true;
 	Orders orders(bodies.size());
+	if (args.has("listen") && !orders.ready())
+		return 0;
 	for (int step = 1; step <= steps && finite; step++)
 	{
 		if (args.has("listen") && !orders.next(world, body_from_file))
