@@ -76,6 +76,11 @@ pub trait Tool: Send + core::fmt::Debug {
     /// Of a ball about its middle that it is in [m].
     fn radius(&self) -> f64;
 
+    /// Why it gives no force, where what moves it has failed; [`Tool::place`] tries again.
+    fn fault(&self) -> Option<&str> {
+        None
+    }
+
     /// What it touches, where that is one shape.
     fn pair(&self) -> Option<&Pair> {
         None

@@ -200,7 +200,9 @@ fn another_body_is_pushed(engine: Engine) {
     scene.bodies[1].friction = 0.0;
     let cube = Body::new("cube", (**pair.tool()).clone(), Motion::Mass(0.2), up(0.0101));
     let other = scene.add(cube);
-    let mut tool = tool(engine, &scene, 1000.0);
+    // With points of both, those of the block catch at the cube's rim in Rapier and Bullet when it slides slowly: up to a fifth more force.
+    let options = Options { rate: 1000.0, both: engine == Engine::Own, ..Options::default() };
+    let mut tool = BodyTool::new(engine, &scene, 1, DeviceLimits::SIGMA7.force, &options).unwrap();
     let gains = gains(&tool);
     let (mut sum, mut count) = (0.0, 0);
     for i in 0..1500 {
@@ -218,9 +220,7 @@ fn another_body_is_pushed(engine: Engine) {
     println!("{engine:?}: {force:.3} N, cube at {:.2} mm", 1e3 * x);
     assert!((x - 0.02).abs() < 1e-3, "the cube is at {x}");
     let want = friction * 0.2 * 9.81;
-    // Bullet's cube goes in small steps.
-    let share = if engine == Engine::Bullet { 0.3 } else { 0.1 };
-    assert!((force - want).abs() < share * want, "{force} N, {want} expected");
+    assert!((force - want).abs() < 0.05 * want, "{force} N, {want} expected");
 }
 
 /// Targets that are no numbers move nothing, and neither do times.
