@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Folder, answer, has_keys, number, palpate, refuses, stdout};
+use common::{Folder, answer, command, has_keys, number, palpate, refuses, stderr, stdout};
 use std::fmt::Write;
 use std::fs;
 
@@ -59,6 +59,50 @@ fn a_recorded_motion_is_felt_in_either_mode() {
     }
 }
 
+/// The tool as a body of an engine: pressed against the hole's rim it pushes back, and answers say whose body it is.
+fn felt_as_a_body(engine: &str) {
+    let folder = Folder::new(&format!("body-{engine}"));
+    let log = folder.path("log.csv");
+    // Beside the hole, so that the peg meets the plate.
+    let off = ["--pose", "0.007 0 0.001", "--depth", "2mm", "--density", "3000", "-o", &log];
+    let out = answer(&peg(&[&["--body", engine][..], &off].concat()));
+    has_keys(&out, "ticks compute body density mode");
+    assert!(out["body"] == engine && out["mode"].is_null() && number(&out["density"]) == 3000.0, "{out}");
+    assert!(number(&out["touching"]) > 100.0 && number(&out["largest_force"]) > 0.5, "{out}");
+    let text = fs::read_to_string(&log).unwrap();
+    let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| names.iter().position(|n| *n == name).unwrap();
+    let last: Vec<f64> = text.lines().last().unwrap().split(',').map(|x| x.parse().unwrap()).collect();
+    assert!(last[column("tool_z")].abs() < 2e-4 && last[column("target_z")] < -3e-4, "{last:?}");
+}
+
+#[test]
+fn the_tool_can_be_a_body_of_our_world() {
+    felt_as_a_body("own");
+    let out = palpate(&peg(&["-q", "--body", "own"]));
+    assert!(stdout(&out).contains("a body of the engine own, 1000 kg/m³"), "{}", stdout(&out));
+    assert_eq!(answer(&peg(&[]))["body"], "free");
+}
+
+#[test]
+fn the_tool_can_be_a_body_of_rapier() {
+    if cfg!(feature = "engines") {
+        felt_as_a_body("rapier");
+    } else {
+        refuses(&peg(&["--body", "rapier"]), &["not built in"]);
+    }
+}
+
+#[test]
+fn the_tool_can_be_a_body_of_bullet() {
+    let out = palpate(&peg(&["-q", "--body", "bullet"]));
+    if stderr(&out).contains("palpate-bullet is not built") {
+        println!("skipped: palpate-bullet is not built");
+        return;
+    }
+    felt_as_a_body("bullet");
+}
+
 #[test]
 fn what_cannot_be_felt_is_refused() {
     let folder = Folder::new("refused");
@@ -69,6 +113,11 @@ fn what_cannot_be_felt_is_refused() {
     refuses(&peg(&["--device", "haply", "--address", "127.0.0.1:1"]), &["127.0.0.1:1", "answer"]);
     refuses(&peg(&["--rate", "5"]), &["--rate"]);
     refuses(&peg(&["--friction", "-1"]), &["--friction"]);
+    refuses(&peg(&["--density", "0"]), &["--density"]);
+    refuses(&peg(&["--body", "own", "--mode", "soft"]), &["--mode", "--body"]);
+    let lost =
+        command(&peg(&["--body", "bullet"])).env("PALPATE_BULLET", folder.path("none")).output().unwrap();
+    assert!(lost.status.code() == Some(2) && stderr(&lost).contains("palpate-bullet is not built"));
     let long = ["feel", "sample:hole", "sample:peg", "--rate", "10000", "-o", "x.csv", "--seconds", "100000"];
     refuses(&long, &["too long"]);
     refuses(&peg(&["-o", &folder.path("no/such/log.csv")]), &["does not exist"]);

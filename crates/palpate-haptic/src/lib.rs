@@ -1,12 +1,14 @@
 //! Feel palpate's shapes: a loop at 1 kHz and above between a haptic device and a simulated tool.
 //!
 //! ```text
-//! device ─ reading ─▶ mapping ─ target ─▶ tool (held | soft) ─ spring ─▶ governor ─▶ passivity ─ wrench ─▶ device
+//! device ─ reading ─▶ mapping ─ target ─▶ tool (held | soft | body) ─ spring ─▶ governor ─▶ passivity ─ wrench ─▶ device
 //! ```
 //!
 //! [`run::run`] is the loop in real time; [`rig::Rig::tick`] is one tick of it, without a clock. Frames: everything is in the
 //! world's, which is that of the shape that stands still; the tool is the other. SI units.
 
+#[cfg(feature = "engines")]
+pub mod body;
 pub mod clock;
 pub mod device;
 pub mod exercise;
@@ -29,6 +31,8 @@ mod turn;
 mod walls;
 pub mod watch;
 
+#[cfg(feature = "engines")]
+pub use body::BodyTool;
 pub use device::{Device, DeviceError, DeviceLimits, Guard, Reading};
 pub use gains::Gains;
 pub use health::{Health, Report, Times};

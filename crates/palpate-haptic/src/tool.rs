@@ -58,7 +58,7 @@ pub struct Felt {
     pub depth: f64,
     /// Steps that this tick took.
     pub steps: usize,
-    /// The target was not finite: nothing moved.
+    /// The target was not finite, or the tool's engine failed: nothing moved.
     pub non_finite: bool,
 }
 
@@ -83,6 +83,11 @@ pub trait Tool: Send + core::fmt::Debug {
     /// The distance that it keeps between surfaces [m].
     fn gap(&self) -> f64 {
         0.0
+    }
+
+    /// Why it gives no force, where what moves it has failed; [`Tool::place`] tries again.
+    fn fault(&self) -> Option<&str> {
+        None
     }
 
     /// What it touches, where that is one shape.

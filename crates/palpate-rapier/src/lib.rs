@@ -41,6 +41,7 @@ mod shape;
 mod surface;
 
 pub use cache::{MeshOptions, PrepareError};
+pub use convert::mass_properties;
 pub use dispatcher::{Chained, PalpateDispatcher};
 pub use error::{PalpError, SceneError};
 pub use settings::tuned;

@@ -1,6 +1,6 @@
 //! A palpate shape as Rapier sees it.
 
-use crate::convert::{narrow, wide};
+use crate::convert::{mass_properties, narrow, wide};
 use crate::error::PalpError;
 use crate::surface::Surface;
 use glam::DVec3;
@@ -11,7 +11,7 @@ use palpate::query::Roles;
 use palpate::{Asset, Shape as Core, Tree};
 use parry3d::bounding_volume::{Aabb, BoundingSphere};
 use parry3d::mass_properties::MassProperties;
-use parry3d::math::{Matrix, Pose, Real, Vector};
+use parry3d::math::{Pose, Real, Vector};
 use parry3d::shape::{FeatureId, Shape, ShapeType, SharedShape, SubShapeId, TypedShape};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -259,10 +259,9 @@ impl Shape for PalpateShape {
     fn mass_properties(&self, density: Real) -> MassProperties {
         let Mass { volume, centre, inertia } = self.inner.mass;
         let (volume, inertia) = if volume < 0.0 { (-volume, -inertia) } else { (volume, inertia) };
-        let mass = volume as Real * density;
-        let inertia: Matrix = (inertia * f64::from(density)).as_mat3();
+        let (mass, inertia) = (volume * f64::from(density), inertia * f64::from(density));
         if mass > 0.0 && mass.is_finite() && inertia.is_finite() {
-            MassProperties::with_inertia_matrix(narrow(centre), mass, inertia)
+            mass_properties(mass, centre, inertia)
         } else {
             MassProperties { local_com: narrow(centre), ..MassProperties::default() }
         }

@@ -2,88 +2,95 @@
 
 use crate::stage::{Act, Grip, Now};
 use crate::touch::Mark;
-use glam::{DQuat, DVec3};
+use glam::DVec3;
+use palpate::force::Twist;
 use palpate::math::{Pose, Wrench};
-use palpate_sim::{Engine, Options, Scene, Simulation, start};
+use palpate_haptic::{BodyTool, Gains, Tool};
+use palpate_sim::{Engine, Options, Scene};
 use std::f64::consts::TAU;
 
 /// Ticks between steps of the engine: 250 steps a second.
-const EVERY: u64 = 4;
-/// The spring between hand and part swings so often [Hz]; critically damped.
+const EVERY: f64 = 4.0;
+/// Of a tick [s].
+const TICK: f64 = 1e-3;
+/// The spring between hand and part swings so often [Hz]: a soft one, as what is grabbed is dragged, not felt.
 const SPRING: f64 = 4.0;
-/// Largest acceleration it gives [m/s²].
-const MOST: f64 = 150.0;
 
 /// See the module. The body with this number is the tool.
 pub(crate) struct Fall {
     scene: Scene,
-    tool: usize,
-    mass: f64,
-    /// Middle of the tool, in its own frame [m], and how hard it is to turn [kg m²].
-    centre: DVec3,
-    inertia: f64,
-    simulation: Box<dyn Simulation>,
-    ticks: u64,
+    number: usize,
+    tool: BodyTool,
+    gains: Gains,
+    /// Of the tool [N].
+    weight: DVec3,
 }
 
 impl Fall {
     /// # Errors
     /// What the engine refuses.
-    pub(crate) fn new(scene: Scene, tool: usize) -> Result<Self, String> {
-        let simulation = begin(&scene)?;
-        let (mass, centre, inertia) =
-            scene.bodies.get(tool).and_then(palpate_sim::Body::mass).ok_or("the tool has no mass")?;
+    pub(crate) fn new(scene: Scene, number: usize) -> Result<Self, String> {
+        let tool = begin(&scene, number)?;
+        let (mass, _, inertia) =
+            scene.bodies.get(number).and_then(palpate_sim::Body::mass).ok_or("the tool has no mass")?;
         let inertia = (inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z) / 3.0;
-        Ok(Self { scene, tool, mass, centre, inertia, simulation, ticks: 0 })
-    }
-
-    /// What the hand does to the tool, about its centre of mass.
-    fn pull(&self, grip: &Grip) -> Wrench {
-        if !grip.held || !grip.target.is_finite() {
-            return Wrench::ZERO;
-        }
-        let state = self.simulation.state(self.tool);
-        let rate = TAU * SPRING;
-        let away = grip.target.point(self.centre) - state.pose.point(self.centre);
-        let linear = (rate * rate * away - 2.0 * rate * state.linear).clamp_length_max(MOST);
-        let turn = grip.target.rotation * state.pose.rotation.conjugate();
-        let turn: DQuat = if turn.w < 0.0 { -turn } else { turn };
-        let angular = rate * rate * turn.to_scaled_axis() - 2.0 * rate * state.angular;
-        Wrench { force: self.mass * linear, torque: self.inertia * angular.clamp_length_max(3000.0) }
+        // The tool damps itself as much as that needs.
+        let k = (TAU * SPRING).powi(2);
+        let gains = Gains {
+            stiffness: k * mass,
+            angular_stiffness: k * inertia,
+            damping: 0.0,
+            angular_damping: 0.0,
+            contact: k * mass,
+        };
+        let weight = mass * scene.gravity;
+        Ok(Self { scene, number, tool, gains, weight })
     }
 }
 
-fn begin(scene: &Scene) -> Result<Box<dyn Simulation>, String> {
-    let options = Options { rate: 1e3 / EVERY as f64, ..Options::default() };
-    start(Engine::Rapier, scene, &options).map_err(|e| e.to_string())
+fn begin(scene: &Scene, number: usize) -> Result<BodyTool, String> {
+    let options = Options { rate: 1.0 / (EVERY * TICK), ..Options::default() };
+    BodyTool::new(Engine::Rapier, scene, number, 0.0, &options).map_err(|e| e.to_string())
 }
 
 impl Act for Fall {
     fn step(&mut self, grip: &Grip, now: &mut Now) {
-        self.ticks += 1;
-        if self.ticks % EVERY != 1 {
+        let held = grip.held && grip.target.is_finite();
+        let felt = if held {
+            self.tool.tick(&grip.target, &Twist::ZERO, &self.gains, TICK)
+        } else {
+            self.tool.let_go(TICK)
+        };
+        let (centre, tool) = (self.tool.centre(), self.number);
+        now.bodies.resize(self.scene.bodies.len(), Pose::IDENTITY);
+        now.bodies[tool] = felt.pose;
+        now.centre = felt.pose.point(centre);
+        // About the tool's middle; its weight hangs on the hand, and does not stretch the spring.
+        now.wrench = Wrench::ZERO;
+        if held && !felt.non_finite {
+            now.wrench = felt.wrench.about(grip.target.vector(centre));
+            now.wrench.force += self.weight;
+        }
+        if felt.steps == 0 {
             return;
         }
-        let pull = self.pull(grip);
-        self.simulation.push(self.tool, &pull);
-        if let Ok(step) = self.simulation.step() {
-            now.micros = step.narrow_us.unwrap_or(step.step_us);
+        now.micros = self.tool.micros();
+        for (i, pose) in now.bodies.iter_mut().enumerate().filter(|(i, _)| *i != tool) {
+            let at = self.tool.state(i).pose;
+            *pose = if at.is_finite() { at } else { Pose::IDENTITY };
         }
-        now.bodies = (0..self.scene.bodies.len()).map(|i| self.simulation.state(i).pose).collect();
-        now.bodies.iter_mut().filter(|p| !p.is_finite()).for_each(|p| *p = Pose::IDENTITY);
-        let mut marks = Vec::new();
-        self.simulation.marks(&mut marks);
         now.marks.clear();
-        now.marks.extend(marks.iter().map(|m| Mark { point: m.point, normal: m.normal, depth: m.depth }));
-        now.centre = now.bodies.get(self.tool).map_or(DVec3::ZERO, |p| p.point(self.centre));
-        // What the hand feels is the opposite of what it does.
-        now.wrench = Wrench { force: -pull.force, torque: -pull.torque };
-        now.depth = marks.iter().map(|m| m.depth).fold(0.0, f64::max);
+        now.marks.extend(self.tool.marks().iter().map(|m| Mark {
+            point: m.point,
+            normal: m.normal,
+            depth: m.depth,
+        }));
+        now.depth = self.tool.marks().iter().map(|m| m.depth).fold(0.0, f64::max);
     }
 
     fn reset(&mut self) {
-        if let Ok(simulation) = begin(&self.scene) {
-            self.simulation = simulation;
+        if let Ok(tool) = begin(&self.scene, self.number) {
+            self.tool = tool;
         }
     }
 }

@@ -1,14 +1,20 @@
-//! Bullet with palpate's contacts, in the program `palpate-bullet`: it is sent the scene as files and tells every step.
+//! Bullet with palpate's contacts, in the program `palpate-bullet`: it is sent the scene as files, told to step,
+//! and tells what came of it.
 
 use crate::{Mark, Options, Scene, SimError, Simulation, State, Step};
 use glam::{DQuat, DVec3};
-use palpate::Pose;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::{Choice, Collider};
+use palpate::{Pose, Wrench};
 use std::fmt::Write as _;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// Orders, as the program knows them.
+const STEP: f64 = 0.0;
+const PUSH: f64 = 1.0;
+const PLACE: f64 = 2.0;
 
 /// Where the program is: what PALPATE_BULLET names, or beside this program, or in the target folder it was built from.
 pub fn program() -> Option<PathBuf> {
@@ -31,7 +37,12 @@ impl Drop for Folder {
 
 pub(crate) struct Bullet {
     child: Child,
+    orders: ChildStdin,
     out: BufReader<ChildStdout>,
+    /// Orders that go out with the next step.
+    waiting: Vec<u8>,
+    /// Which bodies forces move.
+    moving: Vec<bool>,
     states: Vec<State>,
     marks: Vec<Mark>,
     _folder: Folder,
@@ -44,7 +55,7 @@ impl Bullet {
         let file = folder.0.join("scene.txt");
         std::fs::write(&file, written(scene, options, &folder.0)?)?;
         let mut command = Command::new(program);
-        command.arg("scene").arg("--file").arg(&file).arg("--stream").arg("1");
+        command.arg("scene").arg("--file").arg(&file).args(["--stream", "1", "--listen", "1"]);
         match options.choice {
             None => {}
             Some(Choice::Regular) => _ = command.args(["--choice", "regular"]),
@@ -58,20 +69,56 @@ impl Bullet {
         if options.both {
             command.args(["--both", "1"]);
         }
+        if options.load > 0.0 {
+            command.args(["--pressed", "1"]);
+        }
         if options.iterations > 0 {
             command.args(["--iterations", &options.iterations.to_string()]);
         }
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let out = child.stdout.take().ok_or_else(|| SimError::Bullet("no output".into()))?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(orders), Some(out)) = (child.stdin.take(), child.stdout.take()) else {
+            let _ = child.kill();
+            return Err(SimError::Bullet("no pipe".into()));
+        };
         let states = scene.bodies.iter().map(|b| State { pose: b.pose, ..State::default() }).collect();
-        Ok(Self { child, out: BufReader::new(out), states, marks: Vec::new(), _folder: folder })
+        let mut bullet = Self {
+            child,
+            orders,
+            out: BufReader::new(out),
+            waiting: Vec::new(),
+            moving: scene.bodies.iter().map(|b| b.mass().is_some()).collect(),
+            states,
+            marks: Vec::new(),
+            _folder: folder,
+        };
+        // Once the scene is built, so that the first step takes no longer than others.
+        let told = bullet.number()?;
+        if told != scene.bodies.len() as f64 {
+            return Err(SimError::Bullet(format!("it tells of {told} bodies, not {}", scene.bodies.len())));
+        }
+        Ok(bullet)
+    }
+
+    /// Keeps an order for the next step: what, which body, and numbers.
+    fn order(&mut self, what: f64, body: usize, numbers: &[f64]) -> bool {
+        let moves = self.moving.get(body).copied().unwrap_or_default();
+        if moves {
+            for value in [what, body as f64].iter().chain(numbers) {
+                self.waiting.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+        moves
+    }
+
+    fn ended(&mut self) -> SimError {
+        let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
+        SimError::Bullet(format!("it ended early ({status}); its message is above"))
     }
 
     fn number(&mut self) -> Result<f64, SimError> {
         let mut bytes = [0; 8];
         if self.out.read_exact(&mut bytes).is_err() {
-            let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
-            return Err(SimError::Bullet(format!("it ended early ({status}); its message is above")));
+            return Err(self.ended());
         }
         Ok(f64::from_le_bytes(bytes))
     }
@@ -99,8 +146,9 @@ fn unique_folder() -> std::io::Result<PathBuf> {
 /// The scene as the program reads it; shapes go beside it as `.palp` files, one for each different shape.
 fn written(scene: &Scene, options: &Options, folder: &Path) -> Result<String, SimError> {
     let g = scene.gravity;
-    // Steps are told until the reader goes away.
-    let mut text = format!("gravity {} {} {}\nrate {}\nseconds 1e6\n", g.x, g.y, g.z, options.rate);
+    // Steps are taken until nobody asks for more; the program counts them in 32 bits.
+    let (rate, seconds) = (options.rate, 2e9 / options.rate);
+    let mut text = format!("gravity {} {} {}\nrate {rate}\nseconds {seconds}\n", g.x, g.y, g.z);
     let mut shapes: Vec<(*const palpate::Mesh, PathBuf)> = Vec::new();
     for (index, b) in scene.bodies.iter().enumerate() {
         let refuse = |reason: String| SimError::Body { index, name: b.name.clone(), reason };
@@ -137,7 +185,8 @@ fn written(scene: &Scene, options: &Options, folder: &Path) -> Result<String, Si
         let (p, q) = (pose.translation, pose.rotation);
         _ = writeln!(text, "pose {} {} {} {} {} {} {}", p.x, p.y, p.z, q.x, q.y, q.z, q.w);
         _ = writeln!(text, "mass {}", b.mass().map_or(0.0, |m| m.0));
-        _ = writeln!(text, "friction {}\nrestitution {}", b.friction, b.restitution);
+        // Bullet multiplies the two of a pair.
+        _ = writeln!(text, "friction {}\nrestitution {}", b.friction.sqrt(), b.restitution);
         _ = writeln!(text, "velocity {} {} {}", b.linear.x, b.linear.y, b.linear.z);
         _ = writeln!(text, "spin {} {} {}", b.angular.x, b.angular.y, b.angular.z);
     }
@@ -177,9 +226,15 @@ fn formula(solid: &Analytic) -> Option<(String, Pose)> {
 }
 
 impl Simulation for Bullet {
-    /// Reads: step and narrow phase [µs], deepest [m]; position, rotation (x y z w), velocity and spin of each body; the number of
+    /// Sends the orders that wait, and one to step. Reads: step and narrow phase [µs], deepest [m]; position, rotation (x y z w), velocity and spin of each body; the number of
     /// contacts, and point, normal, depth and bodies of each. All as little-endian f64.
     fn step(&mut self) -> Result<Step, SimError> {
+        self.waiting.extend_from_slice(&STEP.to_le_bytes());
+        let sent = self.orders.write_all(&self.waiting).and_then(|()| self.orders.flush());
+        self.waiting.clear();
+        if sent.is_err() {
+            return Err(self.ended());
+        }
         let mut step = Step {
             step_us: self.number()?,
             narrow_us: Some(self.number()?),
@@ -206,6 +261,21 @@ impl Simulation for Bullet {
             }
         }
         Ok(step)
+    }
+
+    fn push(&mut self, body: usize, wrench: &Wrench) -> bool {
+        let finite = wrench.force.is_finite() && wrench.torque.is_finite();
+        let w = if finite { *wrench } else { Wrench::ZERO };
+        self.order(PUSH, body, &[w.force.x, w.force.y, w.force.z, w.torque.x, w.torque.y, w.torque.z])
+    }
+
+    fn place(&mut self, body: usize, pose: &Pose) -> bool {
+        let (p, q) = (pose.translation, pose.rotation);
+        let placed = pose.is_finite() && self.order(PLACE, body, &[p.x, p.y, p.z, q.x, q.y, q.z, q.w]);
+        if placed {
+            self.states[body] = State { pose: *pose, ..State::default() };
+        }
+        placed
     }
 
     fn state(&self, body: usize) -> State {

@@ -57,11 +57,13 @@ pub struct Options {
     /// Shapes as convex hulls of the engine's own, with mass and inertia of the shapes: what an engine does without us. The own world has
     /// none.
     pub hulls: bool,
+    /// What bodies are pressed with besides their weight [N]: contacts that give are stiff enough for it. Bullet's do not give.
+    pub load: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rate: 240.0, choice: None, both: false, iterations: 0, hulls: false }
+        Self { rate: 240.0, choice: None, both: false, iterations: 0, hulls: false, load: 0.0 }
     }
 }
 
@@ -106,8 +108,13 @@ pub struct Step {
 pub trait Simulation: Send {
     /// Goes on by one step of the rate it was started with.
     fn step(&mut self) -> Result<Step, SimError>;
-    /// Gives a body a wrench at its centre of mass, in the world's frame, for every step until told otherwise; false: this engine cannot.
+    /// Gives a body a wrench at its centre of mass, in the world's frame, for every step until told otherwise; one that is not finite is none.
+    /// False where nothing moves the body, or where the engine cannot.
     fn push(&mut self, _body: usize, _wrench: &Wrench) -> bool {
+        false
+    }
+    /// Puts a body at rest at `w_from_b`; false, and nothing changes, where nothing moves the body, the pose is not finite, or the engine cannot.
+    fn place(&mut self, _body: usize, _pose: &Pose) -> bool {
         false
     }
     /// The state of a body, as the scene numbers them.
@@ -154,12 +161,18 @@ pub enum SimError {
     /// A number of the options is out of its range.
     #[error("rate is {0} Hz; it must be positive and finite")]
     Rate(f64),
+    /// The same.
+    #[error("load is {0} N; it must be finite, and not negative")]
+    Load(f64),
 }
 
 /// Puts a scene into an engine.
 pub fn start(engine: Engine, scene: &Scene, options: &Options) -> Result<Box<dyn Simulation>, SimError> {
     if !(options.rate > 0.0 && options.rate.is_finite()) {
         return Err(SimError::Rate(options.rate));
+    }
+    if !(options.load >= 0.0 && options.load.is_finite()) {
+        return Err(SimError::Load(options.load));
     }
     scene.check()?;
     match engine {

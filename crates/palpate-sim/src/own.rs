@@ -1,7 +1,9 @@
 //! Palpate's own world.
 
 use crate::{Mark, Motion, Options, Scene, SimError, Simulation, State, Step};
+use glam::DVec3;
 use palpate::world::{BodyId, BodyParams, Kind, Mass, World, WorldParams};
+use palpate::{Pose, Wrench};
 use std::time::Instant;
 
 pub(crate) struct Own {
@@ -12,7 +14,12 @@ pub(crate) struct Own {
 
 impl Own {
     pub(crate) fn new(scene: &Scene, options: &Options) -> Result<Self, SimError> {
-        let mut params = WorldParams { gravity: scene.gravity, both: options.both, ..WorldParams::default() };
+        let mut params = WorldParams {
+            gravity: scene.gravity,
+            both: options.both,
+            load: options.load,
+            ..WorldParams::default()
+        };
         if options.iterations > 0 {
             params.max_rounds = options.iterations;
         }
@@ -44,6 +51,13 @@ impl Own {
         }
         Ok(Self { world, ids, dt: 1.0 / options.rate })
     }
+
+    /// A body that forces move, and how it is.
+    fn moving(&self, body: usize) -> Option<(BodyId, BodyParams)> {
+        let id = *self.ids.get(body)?;
+        let state = *self.world.body(id)?.state();
+        (state.kind == Kind::Dynamic).then_some((id, state))
+    }
 }
 
 impl Simulation for Own {
@@ -56,6 +70,18 @@ impl Simulation for Own {
             deepest: report.deepest,
             lost: report.non_finite,
         })
+    }
+
+    fn push(&mut self, body: usize, wrench: &Wrench) -> bool {
+        let Some((id, _)) = self.moving(body) else { return false };
+        let finite = wrench.force.is_finite() && wrench.torque.is_finite();
+        self.world.push(id, if finite { wrench } else { &Wrench::ZERO }).is_ok()
+    }
+
+    fn place(&mut self, body: usize, pose: &Pose) -> bool {
+        let Some((id, state)) = self.moving(body) else { return false };
+        let rest = BodyParams { w_from_b: *pose, linear: DVec3::ZERO, angular: DVec3::ZERO, ..state };
+        self.world.set(id, &rest).is_ok()
     }
 
     fn state(&self, body: usize) -> State {

@@ -5,13 +5,15 @@ use glam::DQuat;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
 use palpate::{Pose, Wrench};
-use palpate_rapier::{ContactOptions, PalpateDispatcher, PalpateShape, tuned};
+use palpate_rapier::{ContactOptions, PalpateDispatcher, PalpateShape, mass_properties, tuned};
 use rapier3d::geometry::{ColliderBuilder, ColliderHandle, NarrowPhase, SharedShape};
 use rapier3d::math::{Pose as Place, Vector};
-use rapier3d::parry::mass_properties::MassProperties;
 use rapier3d::pipeline::PhysicsWorld;
-use rapier3d::prelude::{RigidBodyBuilder, RigidBodyHandle};
+use rapier3d::prelude::{RigidBody, RigidBodyBuilder, RigidBodyHandle};
 use std::time::Instant;
+
+/// Most that contacts are made stiffer [1]: beyond it they are rigid within a step, and single precision ends.
+const STIFFEST: f64 = 1e6;
 
 pub(crate) struct Rapier {
     world: PhysicsWorld,
@@ -51,6 +53,12 @@ fn solid(solid: &Analytic) -> Option<(SharedShape, Pose)> {
     })
 }
 
+/// How many times stiffer contacts are than Rapier makes them, in which the lightest body sinks under a load [N] as under its weight [1].
+fn stiffer(scene: &Scene, load: f64) -> f64 {
+    let masses = scene.bodies.iter().filter_map(|b| Some(b.mass()?.0));
+    (load / (9.81 * masses.fold(f64::INFINITY, f64::min))).clamp(1.0, STIFFEST)
+}
+
 impl Rapier {
     pub(crate) fn new(scene: &Scene, options: &Options) -> Result<Self, SimError> {
         let mut world = PhysicsWorld::new();
@@ -58,7 +66,11 @@ impl Rapier {
         world.narrow_phase = NarrowPhase::with_query_dispatcher(dispatcher.chained());
         world.gravity = scene.gravity.as_vec3();
         world.integration_parameters = tuned(world.integration_parameters, scene.size() as f32);
-        world.integration_parameters.dt = (1.0 / options.rate) as f32;
+        let parameters = &mut world.integration_parameters;
+        parameters.dt = (1.0 / options.rate) as f32;
+        for softness in [&mut parameters.contact_softness, &mut parameters.static_contact_softness] {
+            softness.natural_frequency *= stiffer(scene, options.load).sqrt() as f32;
+        }
         if options.iterations > 0 {
             world.integration_parameters.num_solver_iterations = options.iterations;
         }
@@ -84,6 +96,12 @@ impl Rapier {
         }
         Ok(Self { world, handles })
     }
+
+    /// A body that forces move.
+    fn moving(&mut self, body: usize) -> Option<&mut RigidBody> {
+        let handle = self.handles.get(body)?.0;
+        self.world.bodies.get_mut(handle).filter(|b| b.is_dynamic())
+    }
 }
 
 fn body(b: &Body) -> RigidBodyBuilder {
@@ -98,11 +116,7 @@ fn collider(b: &Body, shape: SharedShape, inside: &Pose) -> ColliderBuilder {
         .restitution(b.restitution as f32);
     match b.mass() {
         None => builder,
-        Some((mass, centre, inertia)) => builder.mass_properties(MassProperties::with_inertia_matrix(
-            centre.as_vec3(),
-            mass as f32,
-            inertia.as_mat3(),
-        )),
+        Some((mass, centre, inertia)) => builder.mass_properties(mass_properties(mass, centre, inertia)),
     }
 }
 
@@ -123,15 +137,21 @@ impl Simulation for Rapier {
     }
 
     fn push(&mut self, body: usize, wrench: &Wrench) -> bool {
-        let Some(b) = self.handles.get(body).and_then(|h| self.world.bodies.get_mut(h.0)) else {
-            return false;
-        };
+        let Some(b) = self.moving(body) else { return false };
         b.reset_forces(true);
         b.reset_torques(true);
         if wrench.force.is_finite() && wrench.torque.is_finite() {
             b.add_force(wrench.force.as_vec3(), true);
             b.add_torque(wrench.torque.as_vec3(), true);
         }
+        true
+    }
+
+    fn place(&mut self, body: usize, pose: &Pose) -> bool {
+        let Some(b) = self.moving(body).filter(|_| pose.is_finite()) else { return false };
+        b.set_position(place(pose), true);
+        b.set_linvel(Vector::ZERO, true);
+        b.set_angvel(Vector::ZERO, true);
         true
     }
 

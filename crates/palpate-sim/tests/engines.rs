@@ -4,7 +4,7 @@
 use glam::{DQuat, DVec3};
 use palpate::field::analytic::Analytic;
 use palpate::mesh::{Mesh, RepairParams, samples};
-use palpate::{Pose, Shape};
+use palpate::{Pose, Shape, Wrench};
 use palpate_sim::depth::Referee;
 use palpate_sim::{Body, Engine, Motion, Options, Scene, SimError, bullet_program, start};
 
@@ -83,6 +83,73 @@ fn free_bodies_go_on() {
     }
 }
 
+/// A push is the change of momentum that it says, until told otherwise, and a body that is placed is at rest there; what does not move, or
+/// is not there, is neither pushed nor placed.
+#[test]
+fn bodies_are_pushed_and_placed() {
+    let mut scene = Scene { gravity: DVec3::ZERO, ..Scene::default() };
+    scene.add(floor());
+    // Its centre of mass is not its origin.
+    let off = shape(samples::moved(samples::cuboid(DVec3::splat(0.1)), DVec3::X * 0.03), 20.0);
+    let body = scene.add(Body::new("cube", off, Motion::Mass(0.5), Pose::from_translation(DVec3::Z)));
+    let (mass, centre, inertia) = scene.bodies[body].mass().unwrap();
+    let wrench = Wrench { force: DVec3::new(0.2, -0.1, 0.4), torque: DVec3::new(0.0, 0.0, 2e-4) };
+    let rate = 1000.0;
+    for engine in engines() {
+        let mut sim = start(engine, &scene, &Options { rate, ..Options::default() }).unwrap();
+        assert!(sim.push(body, &wrench), "{engine:?}");
+        for _ in 0..500 {
+            sim.step().unwrap();
+        }
+        let s = sim.state(body);
+        let (linear, angular) = (wrench.force * 0.5 / mass, inertia.inverse() * wrench.torque * 0.5);
+        // Single precision adds up five hundred steps.
+        assert!(s.linear.distance(linear) < 1e-4 * linear.length(), "{engine:?}: {s:?}, {linear}");
+        assert!(s.angular.distance(angular) < 1e-3 * angular.length(), "{engine:?}: {s:?}, {angular}");
+        for none in [Wrench::ZERO, Wrench { force: DVec3::NAN, ..wrench }] {
+            assert!(sim.push(body, &wrench) && sim.push(body, &none), "{engine:?}");
+            let before = sim.state(body).linear;
+            sim.step().unwrap();
+            assert!(sim.state(body).linear.distance(before) < 1e-6, "{engine:?}");
+        }
+        let pose = Pose::new(DQuat::from_rotation_x(0.3), DVec3::new(0.1, 0.2, 0.3));
+        assert!(sim.place(body, &pose), "{engine:?}");
+        for _ in 0..2 {
+            let s = sim.state(body);
+            let off = s.pose.point(centre).distance(pose.point(centre));
+            assert!(off < 1e-6 && s.linear.length() + s.angular.length() < 1e-6, "{engine:?}: {s:?}");
+            assert!(s.pose.rotation.angle_between(pose.rotation) < 1e-3, "{engine:?}: {s:?}");
+            sim.step().unwrap();
+        }
+        let nowhere = Pose::from_translation(DVec3::NAN);
+        assert!(!sim.place(body, &nowhere) && sim.state(body).pose.is_finite(), "{engine:?}");
+        for other in [0, 2] {
+            assert!(!sim.push(other, &wrench) && !sim.place(other, &pose), "{engine:?}");
+        }
+    }
+}
+
+/// A peg of a gram turns as its inertia says about each of its axes, though that is far below what single precision calls zero.
+#[test]
+fn small_bodies_turn_as_their_inertia_says() {
+    let mut scene = Scene { gravity: DVec3::ZERO, ..Scene::default() };
+    let peg = shape(samples::cuboid(DVec3::new(0.005, 0.007, 0.03)), 30.0);
+    let body = scene.add(Body::new("peg", peg, Motion::Density(1000.0), Pose::IDENTITY));
+    let inertia = scene.bodies[body].mass().unwrap().2;
+    for engine in engines() {
+        for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+            let mut sim = start(engine, &scene, &Options { rate: 1000.0, ..Options::default() }).unwrap();
+            let torque = inertia * axis * 100.0;
+            sim.push(body, &Wrench { force: DVec3::ZERO, torque });
+            for _ in 0..10 {
+                sim.step().unwrap();
+            }
+            let spin = sim.state(body).angular;
+            assert!(spin.distance(axis) < 1e-2, "{engine:?}: {spin}, {axis} expected");
+        }
+    }
+}
+
 /// What cannot run is refused with the body's name.
 #[test]
 fn bad_scenes_are_refused() {
@@ -104,6 +171,8 @@ fn bad_scenes_are_refused() {
         }
         let error = start(engine, &Scene::default(), &Options { rate: 0.0, ..Options::default() }).err();
         assert!(matches!(error, Some(SimError::Rate(_))));
+        let error = start(engine, &Scene::default(), &Options { load: -1.0, ..Options::default() }).err();
+        assert!(matches!(error, Some(SimError::Load(_))));
     }
     let mut bounces = Scene::default();
     bounces.add(Body { restitution: 0.5, ..Body::new("ball", cube(), Motion::Mass(1.0), Pose::IDENTITY) });

@@ -149,6 +149,21 @@ btCollisionShape* part(const std::string& kind, const Mesh& mesh, const std::fun
 /// later body, the depth (positive inside) and the two bodies. False when nobody reads.
 bool stream(const World& world, const std::vector<btTransform>& body_from_file, double step_micros);
 
+/// Orders from standard input, numbers as f64: 0 steps; 1, a body, force and torque about its centre of mass push it in every step from then
+/// on; 2, a body, position and rotation (x y z w) of the file's frame put it there, at rest. First the number of bodies is told, once the scene is built.
+class Orders
+{
+public:
+	explicit Orders(std::size_t bodies) : m_push(bodies, {btVector3(0, 0, 0), btVector3(0, 0, 0)}) {}
+	/// Says that the scene is built, by its number of bodies. False when nobody reads.
+	bool ready() const;
+	/// Does what it is told until it is to step, and pushes bodies for that step. False when nobody speaks any more; throws at what is no order.
+	bool next(World& world, const std::vector<btTransform>& body_from_file);
+
+private:
+	std::vector<std::pair<btVector3, btVector3>> m_push;
+};
+
 /// Registers palpate with a dispatcher, with the options of the command line.
 void registerPlugin(btCollisionDispatcher& dispatcher, const Args& args);
 /// A shape of ours of this kind, or null where the kind is not ours.

@@ -195,8 +195,15 @@ int scene(const Args& args)
 	Keep keep;
 	World world(args, 0);
 	world.world.setGravity(scene.gravity);
+	btContactSolverInfo& solver = world.world.getSolverInfo();
+	if (args.has("pressed"))
+	{
+		solver.m_solverMode |= SOLVER_INTERLEAVE_CONTACT_AND_FRICTION_CONSTRAINTS;
+		solver.m_splitImpulsePenetrationThreshold = 0;
+		solver.m_numIterations = 50;
+	}
 	if (args.has("iterations"))
-		world.world.getSolverInfo().m_numIterations = std::max(1, int(args.number("iterations", 10)));
+		solver.m_numIterations = std::max(1, int(args.number("iterations", 10)));
 	std::vector<btTransform> body_from_file;
 	std::vector<btRigidBody*> bodies;
 	for (const Item& item : scene.items)
@@ -243,8 +250,13 @@ int scene(const Args& args)
 	std::vector<double> micros;
 	double deepest = 0, fastest = 0, wall = 0;
 	bool finite = true;
+	Orders orders(bodies.size());
+	if (args.has("listen") && !orders.ready())
+		return 0;
 	for (int step = 1; step <= steps && finite; step++)
 	{
+		if (args.has("listen") && !orders.next(world, body_from_file))
+			return 0;
 		const auto begin = std::chrono::steady_clock::now();
 		world.step(1 / scene.rate);
 		const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -1,7 +1,7 @@
 //! `palpate feel`: a haptic device, or a simulated one, moves one shape against another.
 
 use crate::feel::device::{DeviceArgs, Kinds, Modes};
-use crate::feel::{self, Row};
+use crate::feel::{self, Bodies, Row, Stuff};
 use crate::outcome::Outcome;
 use crate::pair::PairArgs;
 use crate::progress::Reporter;
@@ -22,6 +22,7 @@ const EXAMPLES: &str = "Examples:
   palpate feel bolt.palp nut.palp --pose \"0 0 0.01\" --motion wedge --seconds 60 --json
   palpate feel hole.stl peg.stl --unit mm --device haply  a Haply Inverse3, through its service on this machine
   palpate feel a.palp b.palp --device replay --path hand.csv -o felt.csv
+  palpate feel bolt.palp nut.palp --body rapier --density 7800   the tool is a body of Rapier, of steel
 
 A stays; B is the tool, which a spring ties to the handle. --pose says where the tool is, seen from A, when the handle is at its
 origin; it must touch nothing there. A path has a row t,x,y,z,qx,qy,qz,qw for each moment: where the handle is, in metres and
@@ -42,9 +43,15 @@ pub(crate) struct Args {
     /// Ticks in a second [Hz], 10 to 10000
     #[arg(long, value_name = "HZ", allow_hyphen_values = true, default_value_t = 1000.0)]
     rate: f64,
-    /// How the tool meets A: held (it never enters) or soft (it gives)
-    #[arg(long, value_enum, default_value_t = Modes::Held, hide_possible_values = true)]
-    mode: Modes,
+    /// How a free tool meets A: held (it never enters) or soft (it gives) [default: held]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    mode: Option<Modes>,
+    /// What the tool is: free, or a body of the engine own, rapier or bullet, with mass, which steps once in each tick
+    #[arg(long, value_enum, default_value_t = Bodies::Free, hide_possible_values = true)]
+    body: Bodies,
+    /// Of a tool that is a body [kg/m³]
+    #[arg(long, value_name = "DENSITY", allow_hyphen_values = true, default_value_t = 1000.0)]
+    density: f64,
     /// Coulomb friction [1]
     #[arg(long, value_name = "MU", allow_hyphen_values = true, default_value_t = 0.2)]
     friction: f64,
@@ -72,6 +79,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         bail!("--friction must be a number from 0 on");
     }
     args.how.check(args.device)?;
+    if !(args.density > 0.0 && args.density.is_finite()) {
+        bail!("--density must be a positive number of kg/m³");
+    }
+    if args.mode.is_some() && args.body != Bodies::Free {
+        bail!(
+            "--mode says how a free tool meets A; what a body does is up to its engine: leave out --mode or --body"
+        );
+    }
+    args.body.check()?;
     params.check().context("--rate must be 10 to 10000 Hz, and --seconds a time")?;
     if args.output.is_some() && args.seconds * args.rate > MOST_ROWS {
         bail!(
@@ -99,12 +115,17 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let (mut device, mapping, delay) = args.how.open(args.device, &pair, start, up, args.rate)?;
     let limits = device.limits();
     let rig_params = RigParams {
-        mode: args.mode.mode(),
+        mode: args.mode.unwrap_or(Modes::Held).mode(),
         tool: ToolParams { friction: args.friction, ..ToolParams::default() },
         delay,
         passive: !args.no_passivity,
     };
-    let mut rig = Rig::new(pair, &limits, mapping, &rig_params)?;
+    let stuff =
+        Stuff { density: args.density, friction: args.friction, rate: args.rate, force: limits.force };
+    let mut rig = match args.body.tool(&pair, start, &stuff)? {
+        None => Rig::new(pair, &limits, mapping, &rig_params)?,
+        Some(tool) => Rig::with_tool(Box::new(tool), &limits, mapping, &rig_params)?,
+    };
     // Reserved before the loop begins, so that it does not stop for memory.
     let mut rows: Vec<Row> =
         Vec::with_capacity(if args.output.is_some() { (args.seconds * args.rate) as usize + 1 } else { 0 });
@@ -121,7 +142,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
             reporter.advance(whole - told);
             told = whole;
         }
-        !reporter.cancelled()
+        !reporter.cancelled() && tick.rig.tool().fault().is_none()
     })?;
     reporter.finish();
     let log = match &args.output {
@@ -130,8 +151,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
         }
         None => None,
     };
+    if let Some(fault) = rig.tool().fault() {
+        bail!("the tool's engine failed: {fault}");
+    }
     let felt = feel::Felt {
         title,
+        body: args.body,
+        density: args.density,
         device: device.name(),
         rate: args.rate,
         params: rig_params,

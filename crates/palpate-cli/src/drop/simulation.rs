@@ -25,7 +25,8 @@ impl Engine {
         self.sim().name()
     }
 
-    fn sim(self) -> palpate_sim::Engine {
+    /// As simulations know it.
+    pub(crate) fn sim(self) -> palpate_sim::Engine {
         match self {
             Self::Own => palpate_sim::Engine::Own,
             Self::Rapier => palpate_sim::Engine::Rapier,

@@ -1,6 +1,9 @@
 //! What was felt: in words, for machines, and as a log of every tick.
 
+mod bodies;
 pub(crate) mod device;
+
+pub(crate) use bodies::{Bodies, Stuff};
 
 use anyhow::Result;
 use palpate::{Pose, Wrench};
@@ -64,6 +67,9 @@ pub(crate) fn write_log(out: &mut dyn Write, rows: &[Row]) -> Result<()> {
 pub(crate) struct Felt {
     pub(crate) title: String,
     pub(crate) device: String,
+    pub(crate) body: Bodies,
+    /// Of a tool that is a body [kg/m³].
+    pub(crate) density: f64,
     pub(crate) rate: f64,
     pub(crate) params: RigParams,
     pub(crate) report: Report,
@@ -72,11 +78,12 @@ pub(crate) struct Felt {
 }
 
 impl Felt {
-    fn mode(&self) -> &'static str {
-        match self.params.mode {
+    /// How a free tool meets A.
+    fn mode(&self) -> Option<&'static str> {
+        (self.body == Bodies::Free).then_some(match self.params.mode {
             Mode::Held => "held",
             Mode::Soft => "soft",
-        }
+        })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -120,7 +127,11 @@ impl Felt {
         if let Some((path, bytes)) = &self.log {
             rows.push(("log".to_owned(), format!("{path}, {bytes} bytes")));
         }
-        format!("{}, {}\n{}", self.title, self.mode(), crate::outcome::rows(&rows))
+        let how = match self.mode() {
+            Some(mode) => mode.to_owned(),
+            None => format!("a body of the engine {}, {} kg/m³", self.body.name(), self.density),
+        };
+        format!("{}, {how}\n{}", self.title, crate::outcome::rows(&rows))
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -128,6 +139,8 @@ impl Felt {
         out["pair"] = json!(self.title);
         out["device"] = json!(self.device);
         out["mode"] = json!(self.mode());
+        out["body"] = json!(self.body.name());
+        out["density"] = json!((self.body != Bodies::Free).then_some(self.density));
         out["rate_wanted"] = json!(self.rate);
         out["friction"] = json!(self.params.tool.friction);
         out["passivity"] = json!(self.params.passive);

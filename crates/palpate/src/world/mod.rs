@@ -56,6 +56,8 @@ pub struct WorldParams {
     /// the heavier mass m and the smaller size r (half of the cubic root of the box's volume; dynamic bodies only), with 9.81 m/s² for
     /// g where there is no gravity. Flat faces then sink by s² of their height or so, a cube's corner by 1.5 s^⅔ of its size.
     pub sink: f64,
+    /// What bodies are pressed with besides their weight [N]: a pair whose weight m g is less is as stiff as one that weighs so much.
+    pub load: f64,
     /// Stiffness of all pairs instead [N/m³].
     pub stiffness: Option<f64>,
     /// Damping of a ball that lies in a plane as above, over the critical one [1]. Flat faces are damped more.
@@ -80,6 +82,7 @@ impl Default for WorldParams {
         Self {
             gravity: DVec3::new(0.0, 0.0, -9.81),
             sink: 2e-3,
+            load: 0.0,
             stiffness: None,
             damping: 1.0,
             separation: 1.0,
@@ -92,11 +95,12 @@ impl Default for WorldParams {
 }
 
 impl WorldParams {
-    /// Whether every value is finite and positive; `damping` may be 0, and `separation` infinite.
+    /// Whether every value is finite and positive; `load` and `damping` may be 0, and `separation` infinite.
     pub fn check(&self) -> Result<(), WorldError> {
         let values = [
             ("gravity", 1.0 + self.gravity.length()),
             ("sink", self.sink),
+            ("load", if self.load == 0.0 { 1.0 } else { self.load }),
             ("stiffness", self.stiffness.unwrap_or(1.0)),
             ("damping", if self.damping == 0.0 { 1.0 } else { self.damping }),
             ("separation", if self.separation == f64::INFINITY { 1.0 } else { self.separation }),

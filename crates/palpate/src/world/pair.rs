@@ -245,7 +245,7 @@ impl Law {
         let (size, pull) = (least(|b| b.size), params.pull());
         let stiffness = params.stiffness.unwrap_or_else(|| {
             let sink = params.sink * size;
-            heavy * pull / (core::f64::consts::PI * size * sink * sink)
+            (heavy * pull).max(params.load) / (core::f64::consts::PI * size * sink * sink)
         });
         let sink = (heavy * pull / (core::f64::consts::PI * size * stiffness)).sqrt();
         let damping = params.damping * (2.0 * sink / pull).sqrt();
