@@ -7,6 +7,9 @@ use palpate::math::Wrench;
 
 /// How long force takes to come in after a start or a fault [s].
 pub const ENGAGE: f64 = 0.25;
+/// The same after [`Governor::cut`], when the loop had stood still for a moment and the device had not failed [s]. Longer: the hand sinks in
+/// meanwhile. Shorter: a kick.
+pub const RESUME: f64 = 0.05;
 /// How long it takes to go after a fault [s].
 pub const FADE: f64 = 2e-3;
 /// How long the whole range of force takes at least [s]: steps become ramps of some ticks.
@@ -52,6 +55,8 @@ pub struct Governor {
     softener: Softener,
     /// Share of the force that is let through [1].
     share: f64,
+    /// How long it takes to become 1 [s].
+    engage: f64,
     faulty: bool,
     saturated: u64,
     slewed: u64,
@@ -71,6 +76,7 @@ impl Governor {
             state: LimitState::default(),
             softener: Softener::default(),
             share: 0.0,
+            engage: ENGAGE,
             faulty: false,
             saturated: 0,
             slewed: 0,
@@ -80,12 +86,14 @@ impl Governor {
     /// Something is wrong: force goes within [`FADE`] seconds and comes back, after [`Governor::clear`], within [`ENGAGE`].
     pub fn fault(&mut self) {
         self.faulty = true;
+        self.engage = ENGAGE;
     }
 
-    /// Force is gone already: nothing is on the motors.
+    /// Force is gone already: nothing is on the motors. It comes back within [`RESUME`] seconds.
     pub fn cut(&mut self) {
         self.faulty = true;
         self.share = 0.0;
+        self.engage = RESUME;
         self.state = LimitState::default();
         self.softener = Softener::default();
     }
@@ -118,7 +126,7 @@ impl Governor {
             self.softener = Softener::default();
             return self.state.last;
         }
-        self.share = (self.share + dt / ENGAGE).min(1.0);
+        self.share = (self.share + dt / self.engage).min(1.0);
         let wrench = self.softener.pass(wrench, explained, &self.limits, dt);
         let found = self.limits.apply(&(wrench * self.share), dt, &mut self.state);
         self.saturated += u64::from(found.saturated);

@@ -93,6 +93,8 @@ pub struct Health {
     pub ticks: u64,
     /// Ticks whose own work took longer than a period.
     pub missed_by_us: u64,
+    /// Those of them that the machine let begin more than a period late: what was in its caches is gone then.
+    pub missed_cold: u64,
     /// Ticks that began more than a period late although our work was done: the machine's doing.
     pub missed_by_machine: u64,
     /// Readings that failed or were no numbers.
@@ -128,6 +130,8 @@ pub struct Report {
     pub late: Times,
     /// Ticks whose own work took longer than a period.
     pub missed_by_us: u64,
+    /// Those of them that the machine let begin more than a period late: what was in its caches is gone then.
+    pub missed_cold: u64,
     /// Ticks that the machine let begin more than a period late.
     pub missed_by_machine: u64,
     /// Readings that failed or were no numbers.
@@ -160,6 +164,7 @@ impl Health {
             work: self.work.times(),
             late: self.late.times(),
             missed_by_us: self.missed_by_us,
+            missed_cold: self.missed_cold,
             missed_by_machine: self.missed_by_machine,
             bad_readings: self.bad_readings,
             trips: self.trips,

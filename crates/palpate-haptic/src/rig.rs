@@ -186,6 +186,7 @@ impl Rig {
     pub fn place(&mut self, pose: Pose) {
         self.tool.place(pose);
         self.cut();
+        self.governor.fault();
     }
 
     /// What the handle is given after a reading, `dt` seconds after the last one. A reading that is not finite counts as [`Rig::lost`].

@@ -78,6 +78,8 @@ pub struct Ticker {
     told: Told,
     reading: Result<Reading, DeviceError>,
     micros: f64,
+    /// Whether this tick began more than a period late.
+    late: bool,
 }
 
 impl Ticker {
@@ -95,6 +97,7 @@ impl Ticker {
             told: Told::default(),
             reading: Ok(Reading::default()),
             micros: 0.0,
+            late: false,
         })
     }
 
@@ -117,7 +120,8 @@ impl Ticker {
         self.wrench = self.told.wrench;
         let compute = start.elapsed();
         self.micros = micros(compute);
-        count(&mut self.health, compute, work, self.period);
+        let missed = count(&mut self.health, compute, work, self.period);
+        self.health.missed_cold += u64::from(missed && self.late);
         tell(&mut self.health, &self.told, &before, rig);
     }
 
@@ -151,7 +155,8 @@ impl Ticker {
         }
         let late = woke.saturating_duration_since(due);
         self.health.late.add(micros(late));
-        self.health.missed_by_machine += u64::from(late > self.period);
+        self.late = late > self.period;
+        self.health.missed_by_machine += u64::from(self.late);
         if self.watch.as_ref().is_some_and(Watch::tripped) {
             self.health.trips += 1;
             rig.cut();
@@ -200,7 +205,8 @@ pub fn run(
     Ok(ticker.health)
 }
 
-fn count(health: &mut Health, compute: Duration, work: Option<Duration>, period: Duration) {
+/// Whether our own work took longer than a period.
+fn count(health: &mut Health, compute: Duration, work: Option<Duration>, period: Duration) -> bool {
     let own = match (work, thread_time()) {
         (Some(from), Some(to)) => to.saturating_sub(from),
         _ => compute,
@@ -209,6 +215,7 @@ fn count(health: &mut Health, compute: Duration, work: Option<Duration>, period:
     health.compute.add(micros(compute));
     health.work.add(micros(own));
     health.missed_by_us += u64::from(own > period);
+    own > period
 }
 
 fn tell(health: &mut Health, told: &Told, before: &Wrench, rig: &Rig) {

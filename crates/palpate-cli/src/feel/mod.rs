@@ -106,7 +106,10 @@ impl Felt {
             ("late wake-ups".to_owned(), times(&r.late)),
             (
                 "missed by us".to_owned(),
-                format!("{}; begun a period late by the machine: {}", r.missed_by_us, r.missed_by_machine),
+                format!(
+                    "{}, {} of them after the machine had stood still; begun a period late by the machine: {}",
+                    r.missed_by_us, r.missed_cold, r.missed_by_machine
+                ),
             ),
             (
                 "force".to_owned(),

@@ -52,7 +52,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
                 format!("{:.1} median, {:.1} p99, {:.1} p99.9, {:.1} worst", t.p50, t.p99, t.p999, t.worst)
             };
             let note = format!(
-                "compute {} µs; own work {} µs; period {} µs; late wake-ups {} µs; {} ticks, {} in touch; missed by us {}, by the machine {}; \
+                "compute {} µs; own work {} µs; period {} µs; late wake-ups {} µs; {} ticks, {} in touch; missed by us {} ({} of them after the machine had stood still), by the machine {}; \
                  force cut {} times by the watch; least energy {:.1e} J, reduced in {} ticks; largest step {:.2} N",
                 times(&r.compute),
                 times(&r.work),
@@ -61,6 +61,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
                 r.ticks,
                 r.touching,
                 r.missed_by_us,
+                r.missed_cold,
                 r.missed_by_machine,
                 r.trips,
                 r.least_energy,
