@@ -20,7 +20,7 @@ const RESOLUTION: u32 = 128;
 const CHUNK: usize = 4096;
 
 /// A rigid shape ready for queries, in its own frame [m].
-#[pyclass(name = "Shape", module = "palpate", frozen)]
+#[pyclass(name = "Shape", module = "palpate", frozen, weakref)]
 pub(crate) struct PyShape {
     pub(crate) shape: Shape,
 }
