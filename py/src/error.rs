@@ -5,6 +5,7 @@ use palpate::cloud::{CloudError, CloudReadError};
 use palpate::mesh;
 use palpate::shape::ShapeError;
 use palpate::soft::SoftError;
+use palpate_sim::SimError;
 use pyo3::PyErr;
 use std::fmt::Display;
 
@@ -13,6 +14,7 @@ pyo3::import_exception!(palpate._errors, InputError);
 pyo3::import_exception!(palpate._errors, MeshError);
 pyo3::import_exception!(palpate._errors, BuildError);
 pyo3::import_exception!(palpate._errors, FileError);
+pyo3::import_exception!(palpate._errors, SimulationError);
 pyo3::import_exception!(palpate._errors, InternalError);
 
 /// An argument that cannot be used.
@@ -65,4 +67,9 @@ pub(crate) fn scan(error: CloudReadError) -> PyErr {
 /// A fault of ours.
 pub(crate) fn internal(what: &str) -> PyErr {
     InternalError::new_err(format!("a fault in palpate, please report it: {what}"))
+}
+
+/// A scene that does not run.
+pub(crate) fn simulation(error: SimError) -> PyErr {
+    SimulationError::new_err(error.to_string())
 }

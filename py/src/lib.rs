@@ -12,6 +12,8 @@ mod guard;
 mod pair;
 mod params;
 mod pose;
+mod recording;
+mod scene;
 mod shape;
 mod soft;
 
@@ -39,6 +41,11 @@ fn _palpate(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<soft::SoftDistance>()?;
     m.add_class::<soft::FirstContact>()?;
     m.add_class::<cloud::PyCloud>()?;
+    m.add_class::<scene::PyScene>()?;
+    m.add_class::<scene::PySimulation>()?;
+    m.add_class::<scene::SimulationContacts>()?;
+    m.add_class::<recording::PyRecording>()?;
+    m.add_function(wrap_pyfunction!(recording::record, m)?)?;
     m.add_function(wrap_pyfunction!(pair::contacts, m)?)?;
     m.add_function(wrap_pyfunction!(pair::intersects, m)?)?;
     m.add_function(wrap_pyfunction!(pair::distance, m)?)?;

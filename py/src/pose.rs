@@ -3,7 +3,7 @@
 use crate::array::{exactly, numbers, real, rows, shown};
 use crate::error;
 use glam::{DMat3, DQuat, DVec3};
-use numpy::{PyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray3, PyArrayMethods, PyUntypedArrayMethods};
 use palpate::{Contact, Contacts, Pose, Wrench};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -115,11 +115,20 @@ fn of_matrix(what: &str, m: &[f64]) -> PyResult<Pose> {
 
 /// A pose as a 4×4 matrix.
 pub(crate) fn matrix(py: Python<'_>, pose: &Pose) -> PyResult<Py<PyAny>> {
+    Ok(PyArray1::from_slice(py, &rows_of(pose)).reshape([4, 4])?.into_any().unbind())
+}
+
+/// Poses as an array of shape (n, 4, 4).
+pub(crate) fn matrices<'py>(py: Python<'py>, poses: &[Pose]) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let all: Vec<f64> = poses.iter().flat_map(rows_of).collect();
+    PyArray1::from_vec(py, all).reshape([poses.len(), 4, 4])
+}
+
+/// The numbers of a pose's matrix, row by row.
+fn rows_of(pose: &Pose) -> [f64; 16] {
     let (r, t) = (DMat3::from_quat(pose.rotation), pose.translation);
-    let row = |i: usize| vec![r.col(0)[i], r.col(1)[i], r.col(2)[i], t[i]];
-    let rows = [row(0), row(1), row(2), vec![0.0, 0.0, 0.0, 1.0]];
-    let array = PyArray2::from_vec2(py, &rows).map_err(error::input)?;
-    Ok(array.into_any().unbind())
+    let [x, y, z] = [r.x_axis, r.y_axis, r.z_axis];
+    [x.x, y.x, z.x, t.x, x.y, y.y, z.y, t.y, x.z, y.z, z.z, t.z, 0.0, 0.0, 0.0, 1.0]
 }
 
 /// Where A is, and B as A sees it. Results are turned from A's frame to the one the poses are in.
