@@ -14,11 +14,17 @@ type Three = Py<PyArray1<f64>>;
 /// How far two shapes are apart, and where.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct Distance {
+    /// Apart: that of the witnesses; overlapping: minus the depth of the deepest point found [m].
     distance: f64,
+    /// The true distance is at most this much smaller [m].
     bound: f64,
+    /// On A's surface (3,) [m].
     witness_a: Three,
+    /// On B's surface (3,) [m].
     witness_b: Three,
+    /// From A to B if apart, else the way B should go (3,), unit.
     direction: Three,
+    /// Whether the distance is not positive.
     overlaps: bool,
 }
 
@@ -49,13 +55,21 @@ impl Distance {
 /// When and where two shapes first meet.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct Impact {
+    /// 0 to 1; none if the shapes do not meet.
     time: Option<f64>,
+    /// ``w_from_b`` then (4, 4); without a time that at the end.
     pose_b: Py<PyAny>,
+    /// Where (3,) [m]; NaN without an impact.
     point: Three,
+    /// From A to B there (3,), unit.
     normal: Three,
+    /// Distance of ``point`` from the other surface [m].
     distance: f64,
+    /// How far apart shapes may be that are reported to meet [m].
     early: f64,
+    /// Steps of the search.
     steps: usize,
+    /// "hit", "free", "overlapping" or "near" at the start, "unfinished", or "empty".
     end: &'static str,
 }
 
@@ -96,12 +110,19 @@ impl Impact {
 /// The shortest translation found that separates two shapes.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct Penetration {
+    /// Moves B out of A (3,) [m].
     translation: Three,
+    /// Its length [m].
     depth: f64,
+    /// What rounding may take from it [m].
     bound: f64,
+    /// No translation shorter than this separates them [m].
     lower: f64,
+    /// Unit, or zero (3,).
     direction: Three,
+    /// The translation after which they certainly share no point (3,) [m].
     free: Three,
+    /// Whether they share a point.
     overlapping: bool,
 }
 
@@ -129,12 +150,19 @@ impl Penetration {
 /// What contacts do to B.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct Wrench {
+    /// On B (3,) [N].
     force: Three,
+    /// On B about B's origin (3,) [N m].
     torque: Three,
+    /// Surface in contact [m²].
     area: f64,
+    /// Sum of the lengths of normal forces [N].
     normal_force: f64,
+    /// Contacts with depth.
     contacts: usize,
+    /// Those that friction holds.
     sticking: usize,
+    /// Those that slide.
     sliding: usize,
 }
 
@@ -169,21 +197,37 @@ impl Wrench {
 /// What was found in a mesh and what was built of it.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct Report {
+    /// Of the cleaned mesh.
     vertices: usize,
+    /// Of the cleaned mesh.
     triangles: usize,
+    /// Vertices that became one with others.
     welded_vertices: usize,
+    /// Triangles without area that were left out.
     degenerate: usize,
+    /// Triangles that were there twice.
     duplicate_faces: usize,
+    /// Triangles that were turned.
     flipped_faces: usize,
+    /// Edges with one triangle.
     boundary_edges: usize,
+    /// Edges with more than two.
     nonmanifold_edges: usize,
+    /// Parts that are not connected.
     components: usize,
+    /// Boundary loops.
     holes: usize,
+    /// Holes that were closed.
     caps: usize,
+    /// Whether nothing is open.
     watertight: bool,
+    /// How inside was told from outside.
     sign_method: String,
+    /// How sure that is, 0 to 1.
     sign_confidence: f64,
+    /// Points on the surface.
     points: usize,
+    /// No place of the surface is farther from a point [m].
     coverage_radius: f64,
 }
 

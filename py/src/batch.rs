@@ -47,21 +47,32 @@ impl Poses {
 /// Contacts of many poses in a few numbers each.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct ContactsBatch {
+    /// Contacts of each pose (n,).
     count: Py<PyAny>,
+    /// The deepest of each (n,), dtype ``palpate.CONTACT``.
     deepest: Py<PyAny>,
+    /// Where the contacts of each begin (n + 1,); none unless asked for.
     offsets: Option<Py<PyAny>>,
+    /// All of them; none unless asked for.
     contacts: Option<Py<PyAny>>,
 }
 
 /// The same with forces.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct WrenchBatch {
+    /// Contacts of each pose (n,).
     count: Py<PyAny>,
+    /// The deepest of each (n,), dtype ``palpate.CONTACT``.
     deepest: Py<PyAny>,
+    /// On B (n, 3) [N].
     force: Py<PyAny>,
+    /// On B about B's origin (n, 3) [N m].
     torque: Py<PyAny>,
+    /// Surface in contact (n,) [m²].
     area: Py<PyAny>,
+    /// Where the contacts of each begin (n + 1,); none unless asked for.
     offsets: Option<Py<PyAny>>,
+    /// All of them; none unless asked for.
     contacts: Option<Py<PyAny>>,
 }
 
@@ -129,7 +140,13 @@ fn parts(py: Python<'_>, found: &[Found], all: Vec<Contact>, full: bool) -> PyRe
     Ok((PyArray1::from_vec(py, count).into_any().unbind(), deepest, offsets, contacts))
 }
 
-/// Contacts of each of many poses.
+/// Contacts of each of many poses: ``count`` (n,), ``deepest`` (n,) of dtype ``palpate.CONTACT``, and on request all of them.
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+///
+/// ``deepest`` has NaN as its distance, and the largest id there is, where a pose has no contact. With ``full=True`` the contacts of pose i are
+/// ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them.
 #[pyfunction]
 #[pyo3(signature = (a, b, poses, pose_a=None, margin=0.0, full=false, points_of=None, threads=0))]
 pub(crate) fn contacts_batch<'py>(
@@ -150,7 +167,12 @@ pub(crate) fn contacts_batch<'py>(
     Ok(ContactsBatch { count, deepest, offsets, contacts })
 }
 
-/// Contacts and force of each of many poses.
+/// Contacts and wrench of each of many poses: also ``force`` (n, 3) [N], ``torque`` (n, 3) [N m] on B about its origin, and ``area`` (n,) [m²].
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+///
+/// ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` as in ``contacts_batch``.
 #[pyfunction]
 #[pyo3(signature = (a, b, poses, pose_a=None, *, stiffness, law="integrated", direction="field", full=false, points_of=None, threads=0))]
 pub(crate) fn wrench_batch<'py>(
@@ -179,7 +201,10 @@ pub(crate) fn wrench_batch<'py>(
     Ok(WrenchBatch { count, deepest, force, torque, area, offsets, contacts })
 }
 
-/// Whether shapes meet, for each of many poses.
+/// Whether shapes meet, for each of many poses: (n,) bool.
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
 #[pyfunction]
 #[pyo3(signature = (a, b, poses, pose_a=None, threads=0))]
 pub(crate) fn intersects_batch<'py>(
@@ -198,13 +223,20 @@ pub(crate) fn intersects_batch<'py>(
 /// Distances of many poses.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct DistanceBatch {
+    /// Signed (n,) [m].
     distance: Py<PyAny>,
+    /// True distances are at most this much smaller (n,) [m].
     bound: Py<PyAny>,
+    /// On A's surface (n, 3) [m].
     witness_a: Py<PyAny>,
+    /// On B's surface (n, 3) [m].
     witness_b: Py<PyAny>,
 }
 
-/// How far shapes are apart, for each of many poses.
+/// Signed distance for each of many poses, negative inside: ``distance`` and ``bound`` (n,), ``witness_a`` and ``witness_b`` (n, 3) [m].
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
 #[pyfunction]
 #[pyo3(signature = (a, b, poses, pose_a=None, threads=0))]
 pub(crate) fn distance_batch<'py>(

@@ -7,7 +7,7 @@ use palpate::cloud::{Cloud, CloudParams, Nearest, RawCloud};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Points that are searched, in their own frame [m].
+/// Points (n, 3) [m] that are searched, in their own frame; they may come, go and move.
 #[pyclass(name = "Cloud", module = "palpate")]
 pub(crate) struct PyCloud {
     cloud: Cloud,
@@ -58,18 +58,20 @@ impl PyCloud {
         self.cloud.len()
     }
 
+    /// How far apart points are [m].
     #[getter]
     fn spacing(&self) -> f64 {
         self.cloud.spacing()
     }
 
+    /// A box that holds all points: its corners (2, 3) [m].
     #[getter]
     fn aabb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let aabb = self.cloud.aabb();
         from_points(py, vec![aabb.min, aabb.max])
     }
 
-    /// The nearest point of each of many places.
+    /// The nearest point of each of places (n, 3) [m]: where (n, 3), how far (n,) [m], and its id (n,); NaN and -1 for a place that is not finite.
     #[pyo3(signature = (points, threads=0))]
     fn nearest<'py>(
         &self,
@@ -83,7 +85,7 @@ impl PyCloud {
         found(py, &list)
     }
 
-    /// The points within a radius of a place, by their ids.
+    /// The points within ``radius`` [m] of a place (3,), by their ids: as ``nearest``.
     fn within<'py>(&self, py: Python<'py>, point: &Bound<'py, PyAny>, radius: f64) -> PyResult<Found<'py>> {
         let p = vector("point", point)?;
         let list = guard::alone(py, || {
@@ -94,7 +96,7 @@ impl PyCloud {
         found(py, &list)
     }
 
-    /// The few points nearest to a place, nearest first.
+    /// The ``k`` points nearest to a place (3,), nearest first: as ``nearest``.
     fn nearest_k<'py>(&self, py: Python<'py>, point: &Bound<'py, PyAny>, k: usize) -> PyResult<Found<'py>> {
         let p = vector("point", point)?;
         let list = guard::alone(py, || {

@@ -14,7 +14,9 @@ use pyo3::prelude::*;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
-/// The memory of a pair: searches begin where the last ended, and friction sticks.
+/// Two shapes and the memory of questions about them: the same answers as from functions, without allocations, and friction that sticks.
+///
+/// Methods take ``pose_a`` and ``pose_b`` as functions do. One thread at a time may ask.
 #[pyclass(module = "palpate")]
 pub(crate) struct Pair {
     a: Shape,
@@ -36,6 +38,7 @@ impl Pair {
         Self::of(a, b)
     }
 
+    /// As ``palpate.contacts``.
     #[pyo3(signature = (pose_a=None, pose_b=None, margin=0.0, points_of=None, origin=None))]
     fn contacts<'py>(
         &mut self,
@@ -58,12 +61,14 @@ impl Pair {
         from_contacts(py, list)
     }
 
+    /// As ``palpate.intersects``.
     #[pyo3(signature = (pose_a=None, pose_b=None))]
     fn intersects(&mut self, py: Python<'_>, pose_a: Any<'_, '_>, pose_b: Any<'_, '_>) -> PyResult<bool> {
         let placed = Placed::new(pose_a, pose_b)?;
         guard::alone(py, || self.query.intersects(&self.a, &self.b, &placed.a_from_b))
     }
 
+    /// As ``palpate.distance``.
     #[pyo3(signature = (pose_a=None, pose_b=None))]
     fn distance(&mut self, py: Python<'_>, pose_a: Any<'_, '_>, pose_b: Any<'_, '_>) -> PyResult<Distance> {
         let placed = Placed::new(pose_a, pose_b)?;
@@ -71,6 +76,7 @@ impl Pair {
         Ok(Distance::new(py, &found, &placed))
     }
 
+    /// As ``palpate.penetration``.
     #[pyo3(signature = (pose_a=None, pose_b=None, directions=128))]
     fn penetration(
         &mut self,
@@ -85,6 +91,7 @@ impl Pair {
         Ok(Penetration::new(py, &found, &placed))
     }
 
+    /// As ``palpate.time_of_impact``.
     #[pyo3(signature = (start, end, pose_a=None, tolerance=None, max_steps=4000))]
     fn time_of_impact<'py>(
         &mut self,
@@ -111,6 +118,7 @@ impl Pair {
         Impact::new(py, &found, &Placed { world, a_from_b: motion.from })
     }
 
+    /// As ``palpate.wrench``; with ``friction`` contacts stick where they were in the call before, so ask in every step.
     #[pyo3(signature = (pose_a=None, pose_b=None, *, stiffness, law="integrated", direction="field", damping=0.0, friction=None, velocity=None, points_of=None))]
     fn wrench<'py>(
         &mut self,
@@ -138,13 +146,21 @@ impl Pair {
         Ok(Wrench::new(py, &force, &placed))
     }
 
-    /// Forgets what sticks.
+    /// Forgets where contacts stick.
     fn reset(&mut self) {
         self.state.clear();
     }
 }
 
-/// Contacts of two shapes.
+/// Every point of one shape that is inside the other, or at most ``margin`` [m] outside: an array of dtype ``palpate.CONTACT``.
+///
+/// ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+/// quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+///
+/// Fields: ``point`` [m], relative to ``origin`` (by default the origin of the frame; give a place nearby where coordinates are large,
+/// as they are in single precision); ``distance`` [m], negative inside, with the error bounds of the shape whose field it is; ``normal``,
+/// unit, from A to B; ``id`` of the point; ``shell_normal``, outward of the shape that gave the point; ``area`` [m²] it stands for.
+/// In the order of ids. ``points_of`` is "a" or "b"; none: the shape with fewer points.
 #[pyfunction]
 #[pyo3(signature = (a, b, pose_a=None, pose_b=None, margin=0.0, points_of=None, origin=None))]
 pub(crate) fn contacts<'py>(
@@ -160,7 +176,12 @@ pub(crate) fn contacts<'py>(
     Pair::of(a, b).contacts(py, pose_a, pose_b, margin, points_of, origin)
 }
 
-/// Whether two shapes meet.
+/// Whether a point of either shape is in the other.
+///
+/// ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+/// quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+///
+/// Overlaps smaller than the spacing of points and the error of fields may go unnoticed: see ``distance`` for a bound.
 #[pyfunction]
 #[pyo3(signature = (a, b, pose_a=None, pose_b=None))]
 pub(crate) fn intersects(
@@ -173,7 +194,10 @@ pub(crate) fn intersects(
     Pair::of(a, b).intersects(py, pose_a, pose_b)
 }
 
-/// How far two shapes are apart.
+/// Signed distance of two shapes, negative where they overlap, with the points it is measured between and a bound on its error.
+///
+/// ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+/// quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
 #[pyfunction]
 #[pyo3(signature = (a, b, pose_a=None, pose_b=None))]
 pub(crate) fn distance(
@@ -186,7 +210,12 @@ pub(crate) fn distance(
     Pair::of(a, b).distance(py, pose_a, pose_b)
 }
 
-/// The shortest way out of an overlap.
+/// The shortest translation of B found that separates it from A, settled by all triangles.
+///
+/// ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+/// quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+///
+/// ``directions`` is how many are tried over the whole sphere.
 #[pyfunction]
 #[pyo3(signature = (a, b, pose_a=None, pose_b=None, directions=128))]
 pub(crate) fn penetration(
@@ -200,7 +229,10 @@ pub(crate) fn penetration(
     Pair::of(a, b).penetration(py, pose_a, pose_b, directions)
 }
 
-/// When a moving shape hits another.
+/// When B first meets A on its way from ``start`` to ``end``, both ``w_from_b``: straight, turning evenly the shortest way.
+///
+/// A stands still at ``pose_a``, ``w_from_a``; results are in the frame ``w``. Times are 0 to 1 and never after the true impact.
+/// ``tolerance`` [m] is how much earlier than touch an impact may be reported, besides the radius that points cover.
 #[pyfunction]
 #[pyo3(signature = (a, b, start, end, pose_a=None, tolerance=None, max_steps=4000))]
 pub(crate) fn time_of_impact<'py>(
@@ -216,7 +248,15 @@ pub(crate) fn time_of_impact<'py>(
     Pair::of(a, b).time_of_impact(py, start, end, pose_a, tolerance, max_steps)
 }
 
-/// The force and torque on B.
+/// The penalty force and torque that contacts give B, about B's origin; A receives the opposite [N, N m].
+///
+/// ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+/// quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+///
+/// ``stiffness`` is in N/m³ with ``law="integrated"`` (pressure is stiffness times depth) and in N/m with ``"averaged"``; ``damping`` the same
+/// per m/s, and never makes a contact pull. ``direction`` is "field" (along its gradient) or "shell" (against the points' normals).
+/// ``friction`` is a Coulomb coefficient, or a pair of static and dynamic; without memory nothing sticks, see ``Pair``. ``velocity`` is that of
+/// B as A sees it, in the frame ``w``: a pair of linear, at B's origin [m/s], and angular [rad/s].
 #[pyfunction]
 #[pyo3(signature = (a, b, pose_a=None, pose_b=None, *, stiffness, law="integrated", direction="field", damping=0.0, friction=None, velocity=None, points_of=None))]
 pub(crate) fn wrench<'py>(

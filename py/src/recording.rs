@@ -132,16 +132,19 @@ pub(crate) struct PyRecording {
 
 #[pymethods]
 impl PyRecording {
+    /// Simulated times of the frames (t,) [s].
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.recording.frames.iter().map(|f| f.time).collect())
     }
 
+    /// Names of the bodies that are drawn.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.recording.bodies.iter().map(|b| b.name.clone()).collect()
     }
 
+    /// ``w_from_body`` in every frame (t, n, 4, 4).
     #[getter]
     fn poses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray4<f64>>> {
         let frames = &self.recording.frames;
@@ -149,6 +152,7 @@ impl PyRecording {
         matrices(py, &all)?.reshape([frames.len(), self.recording.bodies.len(), 4, 4])
     }
 
+    /// Deepest contact of each frame (t,) [m], 0 without one.
     #[getter]
     fn deepest<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.recording.frames.iter().map(|f| f.deepest).collect())

@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Most steps of one call \[1\]: beyond it a number is a mistake.
 const MOST_STEPS: f64 = 1e8;
 
-/// What there is: bodies, where they begin, what pulls them. World frame, SI units.
+/// What there is: bodies, where they begin, what pulls them (``gravity``, (3,) [m/s²]; 9.81 along -z). World frame, SI units.
 #[pyclass(name = "Scene", module = "palpate")]
 pub(crate) struct PyScene {
     scene: Scene,
@@ -44,7 +44,9 @@ impl PyScene {
         Ok(Self { scene, looks: Vec::new() })
     }
 
-    /// Adds a shape; its number.
+    /// Adds a shape at ``pose``, ``w_from_body``; its number.
+    ///
+    /// It has ``density`` [kg/m³], or ``mass`` [kg], or is ``fixed``. ``velocity`` is a pair: linear, of the centre of mass [m/s], and angular [rad/s].
     #[pyo3(signature = (shape, pose=None, density=1000.0, mass=None, fixed=false, velocity=None, friction=0.5, restitution=0.0, name=None))]
     fn add(
         &mut self,
@@ -80,7 +82,7 @@ impl PyScene {
         }))
     }
 
-    /// Adds a half-space that stays: everything below a plane; its number.
+    /// Adds a half-space that stays: every p with ``normal · p <= offset`` [m]; its number. The normal is +z unless said otherwise.
     #[pyo3(signature = (normal=None, offset=0.0, friction=0.5, restitution=0.0, name=None))]
     fn add_plane(
         &mut self,
@@ -101,7 +103,7 @@ impl PyScene {
         }))
     }
 
-    /// Adds a box that stays; its number.
+    /// Adds a box that stays: ``size`` (3,) [m], its middle at ``pose``; its number.
     #[pyo3(signature = (size, pose=None, friction=0.5, restitution=0.0, name=None))]
     fn add_box(
         &mut self,
@@ -124,12 +126,13 @@ impl PyScene {
         self.scene.bodies.len()
     }
 
+    /// Names of the bodies, in their order.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.scene.bodies.iter().map(|b| b.name.clone()).collect()
     }
 
-    /// Puts the scene into an engine.
+    /// Puts the scene into an engine: "rapier", "own", or "bullet" where its program is built. ``rate`` is in steps a second [Hz].
     #[pyo3(signature = (engine="rapier", rate=240.0))]
     fn start(&self, py: Python<'_>, engine: &str, rate: f64) -> PyResult<PySimulation> {
         let engine = Engine::ALL.into_iter().find(|e| e.name() == engine).ok_or_else(|| {
@@ -176,7 +179,7 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// Goes on by steps.
+    /// Goes on by ``steps`` steps.
     #[pyo3(signature = (steps=1))]
     fn step(&mut self, py: Python<'_>, steps: usize) -> PyResult<()> {
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -192,7 +195,7 @@ impl PySimulation {
         result.map_err(error::simulation)
     }
 
-    /// Goes on for a time and keeps frames of it.
+    /// Goes on for ``seconds`` [s] and keeps about ``fps`` frames a second of it.
     #[pyo3(signature = (seconds, fps=60.0, title=None))]
     fn run(
         &mut self,
@@ -202,7 +205,7 @@ impl PySimulation {
         title: Option<String>,
     ) -> PyResult<PyRecording> {
         let steps = (seconds * self.rate).ceil();
-        if !(steps >= 0.0 && steps <= MOST_STEPS && fps > 0.0 && fps.is_finite()) {
+        if !((0.0..=MOST_STEPS).contains(&steps) && fps > 0.0 && fps.is_finite()) {
             return Err(error::input(format!(
                 "seconds is {seconds} and fps {fps}: give a time and a rate that are positive"
             )));
@@ -230,11 +233,13 @@ impl PySimulation {
         Ok(PyRecording { recording })
     }
 
+    /// Simulated time [s].
     #[getter]
     fn time(&self) -> f64 {
         self.steps as f64 / self.rate
     }
 
+    /// ``w_from_body`` of every body (n, 4, 4).
     #[getter]
     fn poses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let running = self.running();
@@ -242,17 +247,19 @@ impl PySimulation {
         matrices(py, &poses)
     }
 
+    /// Velocities of the centres of mass (n, 3) [m/s].
     #[getter]
     fn linear_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.vectors(py, |s| s.linear)
     }
 
+    /// Angular velocities (n, 3) [rad/s], in the world's frame.
     #[getter]
     fn angular_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.vectors(py, |s| s.angular)
     }
 
-    /// Contacts of the last step that have depth.
+    /// Contacts of the last step that have depth: ``point``, ``normal`` (k, 3), the way the later body is pushed, ``depth`` (k,), positive inside [m], ``bodies`` (k, 2).
     #[getter]
     fn contacts(&self, py: Python<'_>) -> PyResult<SimulationContacts> {
         let mut marks: Vec<Mark> = Vec::new();
@@ -269,7 +276,7 @@ impl PySimulation {
         })
     }
 
-    /// Pushes a body in every step until told otherwise.
+    /// Pushes a body at its centre of mass in every step until told otherwise: ``force`` [N] and ``torque`` [N m] in the world's frame.
     fn push(&mut self, body: usize, force: &Bound<'_, PyAny>, torque: &Bound<'_, PyAny>) -> PyResult<()> {
         let body = self.known(body)?;
         let wrench = Wrench { force: vector("force", force)?, torque: vector("torque", torque)? };
@@ -283,8 +290,12 @@ impl PySimulation {
 /// Contacts of a simulation.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct SimulationContacts {
+    /// Where (k, 3) [m].
     point: Py<PyAny>,
+    /// The way the later body is pushed (k, 3), unit.
     normal: Py<PyAny>,
+    /// Positive inside (k,) [m].
     depth: Py<PyAny>,
+    /// The two bodies (k, 2).
     bodies: Py<PyAny>,
 }

@@ -19,7 +19,12 @@ const RESOLUTION: u32 = 128;
 /// Points per parallel piece.
 const CHUNK: usize = 4096;
 
-/// A rigid shape ready for queries, in its own frame [m].
+/// A rigid shape ready for queries, in its own frame [m]: built of triangles, counter-clockwise seen from outside.
+///
+/// ``vertices`` (n, 3) [m], ``faces`` (m, 3) of integers. The field's fineness is ``voxel``, the edge of a cell [m], or ``resolution``, cells along the
+/// largest extent with three of padding on each side (128 unless said otherwise). ``spacing`` is the distance of the points on the
+/// surface [m]; twice the voxel unless said otherwise. Holes are closed and faces turned where they must be: see ``report``.
+/// ``threads=0`` is all cores; it never changes the result.
 #[pyclass(name = "Shape", module = "palpate", frozen, weakref)]
 pub(crate) struct PyShape {
     pub(crate) shape: Shape,
@@ -101,7 +106,7 @@ impl PyShape {
         fineness.build(py, || Ok(raw))
     }
 
-    /// The shape of a mesh file: OBJ, STL, PLY, OFF, glTF.
+    /// The shape of a mesh file: OBJ, STL, PLY, OFF, glTF. ``unit`` is the file's, by name ("mm") or in metres; metres unless said otherwise.
     #[classmethod]
     #[pyo3(signature = (path, unit=None, voxel=None, resolution=None, spacing=None, threads=0))]
     fn from_file(
@@ -178,68 +183,81 @@ impl PyShape {
         Ok(Self { shape })
     }
 
+    /// Edge of a cell of the field [m].
     #[getter]
     fn voxel(&self) -> f64 {
         self.shape.field().lattice().voxel
     }
 
+    /// Distance of the points on the surface [m].
     #[getter]
     fn spacing(&self) -> f64 {
         self.shape.tree().shell_report().spacing
     }
 
+    /// Largest error of the field's distances within ``band`` of the surface [m].
     #[getter]
     fn error_bound_band(&self) -> f64 {
         self.shape.field().report().error_bound_band
     }
 
+    /// Largest error of the field's distances anywhere in its box [m].
     #[getter]
     fn error_bound_far(&self) -> f64 {
         self.shape.field().report().error_bound_far
     }
 
+    /// How far from the surface the field is as fine as its voxels [m].
     #[getter]
     fn band(&self) -> f64 {
         self.shape.field().report().band
     }
 
+    /// Memory of the field and the points [bytes].
     #[getter]
     fn nbytes(&self) -> usize {
         self.shape.bytes()
     }
 
+    /// Volume [m³].
     #[getter]
     fn volume(&self) -> f64 {
         self.shape.mesh().mass_properties().volume
     }
 
+    /// Area of the surface [m²].
     #[getter]
     fn area(&self) -> f64 {
         self.shape.mesh().report().area
     }
 
+    /// Centre of mass at a uniform density (3,) [m].
     #[getter]
     fn centre_of_mass(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
         three(py, self.shape.mesh().mass_properties().centre)
     }
 
+    /// Inertia about the centre of mass at a density of 1 kg/m³ (3, 3) [kg m²].
     #[getter]
     fn inertia<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let m = self.shape.mesh().mass_properties().inertia;
         from_points(py, vec![m.row(0), m.row(1), m.row(2)])
     }
 
+    /// The box of the surface: its smallest and its largest corner (2, 3) [m].
     #[getter]
     fn aabb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let aabb = self.shape.aabb();
         from_points(py, vec![aabb.min, aabb.max])
     }
 
+    /// Vertices of the cleaned mesh (n, 3) [m]; a copy.
     #[getter]
     fn vertices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         from_points(py, self.shape.mesh().positions().to_vec())
     }
 
+    /// Triangles of the cleaned mesh (m, 3); a copy.
     #[getter]
     fn faces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let faces = self.shape.mesh().triangles().to_vec();
@@ -247,24 +265,31 @@ impl PyShape {
         numpy::PyArrayMethods::reshape(&PyArray1::from_vec(py, array::flat::<[u32; 3], u32>(faces)), [n, 3])
     }
 
+    /// Points on the surface (k, 3) [m], in the order of the ids of contacts; a copy.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let tree = self.shape.tree();
         from_points(py, (0..tree.len()).map(|i| tree.position(i)).collect())
     }
 
+    /// Outward normals of these points (k, 3), unit; a copy.
     #[getter]
     fn normals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let tree = self.shape.tree();
         from_points(py, (0..tree.len()).map(|i| tree.normal(i).as_dvec3()).collect())
     }
 
+    /// What was found in the mesh, and what was done about it.
     #[getter]
     fn report(&self) -> Report {
         Report::new(&self.shape)
     }
 
-    /// Signed distances of points, negative inside.
+    /// Signed distances of points (n, 3) [m], in the shape's frame: (n,), negative inside.
+    ///
+    /// By the field, whose errors ``error_bound_band`` and ``error_bound_far`` bound; outside its box a lower bound of the distance. With
+    /// ``exact=True`` to the triangles themselves, slower. With ``gradients=True`` also the outward gradients (n, 3). Points of float32 give
+    /// distances of float32. A point that is not finite gives NaN.
     #[pyo3(signature = (points, exact=false, gradients=false, threads=0))]
     fn signed_distance<'py>(
         &self,
@@ -323,7 +348,9 @@ impl PyShape {
         Ok(distances.into_any())
     }
 
-    /// The points of the surface that are closest, their distances and triangles.
+    /// The points of the surface closest to points (n, 3) [m]: where (n, 3), how far (n,), not negative, and on which triangle (n,).
+    ///
+    /// Exact. Triangles are counted as ``faces`` has them, those that close holes after them. A point that is not finite gives NaN and -1.
     #[pyo3(signature = (points, threads=0))]
     fn closest_point<'py>(
         &self,

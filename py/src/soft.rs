@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use palpate::soft::{Soft, SoftMesh, SoftParams, contacts};
 use pyo3::prelude::*;
 
-/// A mesh whose vertices move, in a common frame [m].
+/// A mesh whose vertices move, in a common frame: ``vertices`` (n, 3) [m], ``faces`` (m, 3).
 #[pyclass(name = "SoftMesh", module = "palpate")]
 pub(crate) struct PySoftMesh {
     mesh: SoftMesh,
@@ -29,6 +29,7 @@ impl PySoftMesh {
         Self { mesh: SoftMesh::from_mesh(shape.shape.mesh()) }
     }
 
+    /// Positions (n, 3) [m]; assign as many to move them.
     #[getter]
     fn vertices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         from_points(py, self.mesh.positions().to_vec())
@@ -40,11 +41,13 @@ impl PySoftMesh {
         self.mesh.set_positions(rows.as_slice()?).map_err(error::soft)
     }
 
+    /// Triangles (m, 3).
     #[getter]
     fn faces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
         pairs(py, self.mesh.triangles().to_vec())
     }
 
+    /// Vertices that are not finite: their triangles take no part.
     #[getter]
     fn lost_vertices(&self) -> usize {
         self.mesh.lost_vertices()
@@ -86,26 +89,37 @@ pub(crate) struct PySoft {
 /// Where pairs of triangles meet.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct SoftContacts {
+    /// Triangles of A and of B (k, 2).
     pairs: Py<PyAny>,
+    /// The middle of what they have in common (k, 3) [m].
     point: Py<PyAny>,
+    /// From A to B (k, 3), unit.
     normal: Py<PyAny>,
+    /// The shortest way apart of the two triangles (k,) [m].
     depth: Py<PyAny>,
 }
 
 /// How far two soft meshes are apart.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct SoftDistance {
+    /// Not negative [m].
     distance: f64,
+    /// On A (3,) [m].
     witness_a: Py<PyArray1<f64>>,
+    /// On B (3,) [m].
     witness_b: Py<PyArray1<f64>>,
+    /// Those they are on.
     triangles: (u32, u32),
 }
 
 /// When two soft meshes first touch.
 #[pyclass(module = "palpate", frozen, get_all)]
 pub(crate) struct FirstContact {
+    /// 0 to 1: there is no contact before.
     time: f64,
+    /// Where (3,) [m].
     point: Py<PyArray1<f64>>,
+    /// Whether they do touch then, rather than may.
     exact: bool,
 }
 
@@ -116,7 +130,7 @@ impl PySoft {
         Self { soft: Soft::new() }
     }
 
-    /// The triangles of two meshes that meet, exactly; of one mesh with itself.
+    /// The triangles of two meshes that meet, exactly: (k, 2) numbers of triangles. Without ``b``, of a mesh with itself.
     #[pyo3(signature = (a, b=None, threads=0))]
     fn pairs<'py>(
         &mut self,
@@ -130,7 +144,7 @@ impl PySoft {
         pairs(py, list)
     }
 
-    /// Where they meet, and the way apart.
+    /// Where they meet: ``pairs`` (k, 2), the middles ``point`` (k, 3) [m], ``normal`` (k, 3), unit, from A to B, and ``depth`` (k,) [m] of each pair.
     #[pyo3(signature = (a, b=None, threads=0))]
     fn contacts(
         &mut self,

@@ -7,6 +7,8 @@ import os
 import pathlib
 import tempfile
 import webbrowser
+from collections.abc import Sequence
+from typing import Any
 
 from ._errors import FileError, InputError
 from ._palpate import Recording, Shape, record
@@ -19,11 +21,11 @@ class Page:
         self.html = text
         self.height = height
 
-    def save(self, path) -> pathlib.Path:
+    def save(self, path: str | os.PathLike[str]) -> pathlib.Path:
         """Writes it to a file: whole, or not at all."""
-        path = pathlib.Path(path)
+        place = pathlib.Path(path)
         try:
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         except OSError as error:
             raise FileError(f"cannot write {path}: {error}") from error
         try:
@@ -32,11 +34,11 @@ class Page:
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)
-            os.replace(name, path)
+            os.replace(name, place)
         except OSError as error:
             pathlib.Path(name).unlink(missing_ok=True)
             raise FileError(f"cannot write {path}: {error}") from error
-        return path
+        return place
 
     def open(self) -> pathlib.Path:
         """Shows it in the browser of this machine; where the file is."""
@@ -54,7 +56,16 @@ class Page:
         return f"<palpate.Page: {len(self.html)} characters>"
 
 
-def show(*what, poses=None, contacts=True, path=None, title=None, fps=60.0, up=(0, 0, 1), height=640) -> Page:
+def show(
+    *what: Shape | Recording,
+    poses: Sequence[Any] | None = None,
+    contacts: bool = True,
+    path: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    fps: float = 60.0,
+    up: Sequence[float] = (0, 0, 1),
+    height: int = 640,
+) -> Page:
     """A page with shapes in 3D, or with a recording that plays.
 
     ``what`` is one :class:`Recording`, or shapes. ``poses`` has one pose for each shape, or an array of poses for each, which are
