@@ -1,0 +1,930 @@
+"""The compiled part of palpate. Units are SI, distances negative inside; see the package for frames."""
+
+import os
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+#: A 4x4 matrix, seven numbers ``x y z qx qy qz qw``, or a tuple ``(position, quaternion)``.
+PoseLike = ArrayLike | tuple[ArrayLike, ArrayLike]
+#: An array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4).
+PosesLike = ArrayLike | tuple[ArrayLike, ArrayLike]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+#: Of dtype :data:`CONTACT`.
+Contacts = npt.NDArray[np.void]
+
+__version__: str
+#: The dtype of contacts: 48 bytes; ``point``, ``distance``, ``normal``, ``id``, ``shell_normal``, ``area``.
+CONTACT: np.dtype[np.void]
+#: Names of shapes that the engine makes itself, for ``Shape.sample``.
+SAMPLES: list[str]
+
+class Shape:
+    """A rigid shape ready for queries, in its own frame [m]: built of triangles, counter-clockwise seen from outside.
+
+    ``vertices`` (n, 3) [m], ``faces`` (m, 3) of integers. The field's fineness is ``voxel``, the edge of a cell [m], or ``resolution``, cells along the
+    largest extent with three of padding on each side (128 unless said otherwise). ``spacing`` is the distance of the points on the
+    surface [m]; twice the voxel unless said otherwise. Holes are closed and faces turned where they must be: see ``report``.
+    ``threads=0`` is all cores; it never changes the result.
+    """
+
+    def __init__(
+        self,
+        vertices: ArrayLike,
+        faces: ArrayLike,
+        voxel: float | None = None,
+        resolution: int | None = None,
+        spacing: float | None = None,
+        threads: int = 0,
+    ) -> None: ...
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        unit: str | float | None = None,
+        voxel: float | None = None,
+        resolution: int | None = None,
+        spacing: float | None = None,
+        threads: int = 0,
+    ) -> Shape:
+        """The shape of a mesh file: OBJ, STL, PLY, OFF, glTF. ``unit`` is the file's, by name ("mm") or in metres; metres unless said otherwise."""
+
+    @classmethod
+    def from_trimesh(
+        cls,
+        mesh: Any,
+        voxel: float | None = None,
+        resolution: int | None = None,
+        spacing: float | None = None,
+        threads: int = 0,
+    ) -> Shape:
+        """The shape of anything with `vertices` and `faces`, such as a `trimesh.Trimesh`."""
+
+    @classmethod
+    def sample(
+        cls,
+        name: str,
+        voxel: float | None = None,
+        resolution: int | None = None,
+        spacing: float | None = None,
+        threads: int = 0,
+    ) -> Shape:
+        """A shape that the engine makes itself, such as "gear"."""
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], threads: int = 0) -> Shape:
+        """The shape of a `.palp` file."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a `.palp` file: whole, or not at all."""
+
+    def scaled(self, factor: float) -> Shape:
+        """The same shape, larger by a factor."""
+
+    @overload
+    def signed_distance(
+        self, points: ArrayLike, exact: bool = False, gradients: Literal[False] = False, threads: int = 0
+    ) -> npt.NDArray[np.floating[Any]]:
+        """Signed distances of points (n, 3) [m], in the shape's frame: (n,), negative inside.
+
+        By the field, whose errors ``error_bound_band`` and ``error_bound_far`` bound; outside its box a lower bound of the distance. With
+        ``exact=True`` to the triangles themselves, slower. With ``gradients=True`` also the outward gradients (n, 3). Points of float32 give
+        distances of float32. A point that is not finite gives NaN.
+        """
+
+    @overload
+    def signed_distance(
+        self, points: ArrayLike, exact: bool = False, *, gradients: Literal[True], threads: int = 0
+    ) -> tuple[Floats, Floats]: ...
+
+    def closest_point(self, points: ArrayLike, threads: int = 0) -> tuple[Floats, Floats, Ints]:
+        """The points of the surface closest to points (n, 3) [m]: where (n, 3), how far (n,), not negative, and on which triangle (n,).
+
+        Exact. Triangles are counted as ``faces`` has them, those that close holes after them. A point that is not finite gives NaN and -1.
+        """
+
+    @property
+    def faces(self) -> npt.NDArray[np.uint32]:
+        """Triangles of the cleaned mesh (m, 3); a copy."""
+
+    @property
+    def report(self) -> Report:
+        """What was found in the mesh, and what was done about it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the field and the points [bytes]."""
+
+    @property
+    def vertices(self) -> Floats:
+        """Vertices of the cleaned mesh (n, 3) [m]; a copy."""
+
+    @property
+    def area(self) -> float:
+        """Area of the surface [m²]."""
+
+    @property
+    def error_bound_band(self) -> float:
+        """Largest error of the field's distances within ``band`` of the surface [m]."""
+
+    @property
+    def band(self) -> float:
+        """How far from the surface the field is as fine as its voxels [m]."""
+
+    @property
+    def centre_of_mass(self) -> Floats:
+        """Centre of mass at a uniform density (3,) [m]."""
+
+    @property
+    def voxel(self) -> float:
+        """Edge of a cell of the field [m]."""
+
+    @property
+    def spacing(self) -> float:
+        """Distance of the points on the surface [m]."""
+
+    @property
+    def aabb(self) -> Floats:
+        """The box of the surface: its smallest and its largest corner (2, 3) [m]."""
+
+    @property
+    def volume(self) -> float:
+        """Volume [m³]."""
+
+    @property
+    def error_bound_far(self) -> float:
+        """Largest error of the field's distances anywhere in its box [m]."""
+
+    @property
+    def inertia(self) -> Floats:
+        """Inertia about the centre of mass at a density of 1 kg/m³ (3, 3) [kg m²]."""
+
+    @property
+    def points(self) -> Floats:
+        """Points on the surface (k, 3) [m], in the order of the ids of contacts; a copy."""
+
+    @property
+    def normals(self) -> Floats:
+        """Outward normals of these points (k, 3), unit; a copy."""
+
+class Pair:
+    """Two shapes and the memory of questions about them: the same answers as from functions, without allocations, and friction that sticks.
+
+    Methods take ``pose_a`` and ``pose_b`` as functions do. One thread at a time may ask.
+    """
+
+    def __init__(self, a: Shape, b: Shape) -> None: ...
+
+    def contacts(
+        self,
+        pose_a: PoseLike | None = None,
+        pose_b: PoseLike | None = None,
+        margin: float = 0.0,
+        points_of: Literal["a", "b"] | None = None,
+        origin: ArrayLike | None = None,
+    ) -> Contacts:
+        """As ``palpate.contacts``."""
+
+    def intersects(self, pose_a: PoseLike | None = None, pose_b: PoseLike | None = None) -> bool:
+        """As ``palpate.intersects``."""
+
+    def distance(self, pose_a: PoseLike | None = None, pose_b: PoseLike | None = None) -> Distance:
+        """As ``palpate.distance``."""
+
+    def penetration(
+        self,
+        pose_a: PoseLike | None = None,
+        pose_b: PoseLike | None = None,
+        directions: int = 128,
+    ) -> Penetration:
+        """As ``palpate.penetration``."""
+
+    def time_of_impact(
+        self,
+        start: PoseLike,
+        end: PoseLike,
+        pose_a: PoseLike | None = None,
+        tolerance: float | None = None,
+        max_steps: int = 4000,
+    ) -> Impact:
+        """As ``palpate.time_of_impact``."""
+
+    def wrench(
+        self,
+        pose_a: PoseLike | None = None,
+        pose_b: PoseLike | None = None,
+        *,
+        stiffness: float,
+        law: Literal["integrated", "averaged"] = 'integrated',
+        direction: Literal["field", "shell"] = 'field',
+        damping: float = 0.0,
+        friction: float | tuple[float, float] | None = None,
+        velocity: tuple[ArrayLike, ArrayLike] | None = None,
+        points_of: Literal["a", "b"] | None = None,
+    ) -> Wrench:
+        """As ``palpate.wrench``; with ``friction`` contacts stick where they were in the call before, so ask in every step."""
+
+    def reset(self) -> None:
+        """Forgets where contacts stick."""
+
+class Distance:
+    """How far two shapes are apart, and where."""
+
+    @property
+    def witness_a(self) -> Floats:
+        """On A's surface (3,) [m]."""
+
+    @property
+    def witness_b(self) -> Floats:
+        """On B's surface (3,) [m]."""
+
+    @property
+    def direction(self) -> Floats:
+        """From A to B if apart, else the way B should go (3,), unit."""
+
+    @property
+    def distance(self) -> float:
+        """Apart: that of the witnesses; overlapping: minus the depth of the deepest point found [m]."""
+
+    @property
+    def bound(self) -> float:
+        """The true distance is at most this much smaller [m]."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the distance is not positive."""
+
+    def __float__(self) -> float: ...
+
+class Impact:
+    """When and where two shapes first meet."""
+
+    @property
+    def pose_b(self) -> Floats:
+        """``w_from_b`` then (4, 4); without a time that at the end."""
+
+    @property
+    def point(self) -> Floats:
+        """Where (3,) [m]; NaN without an impact."""
+
+    @property
+    def normal(self) -> Floats:
+        """From A to B there (3,), unit."""
+
+    @property
+    def early(self) -> float:
+        """How far apart shapes may be that are reported to meet [m]."""
+
+    @property
+    def time(self) -> float | None:
+        """0 to 1; none if the shapes do not meet."""
+
+    @property
+    def steps(self) -> int:
+        """Steps of the search."""
+
+    @property
+    def end(self) -> str:
+        """"hit", "free", "overlapping" or "near" at the start, "unfinished", or "empty"."""
+
+    @property
+    def distance(self) -> float:
+        """Distance of ``point`` from the other surface [m]."""
+
+class Penetration:
+    """The shortest translation found that separates two shapes."""
+
+    @property
+    def translation(self) -> Floats:
+        """Moves B out of A (3,) [m]."""
+
+    @property
+    def direction(self) -> Floats:
+        """Unit, or zero (3,)."""
+
+    @property
+    def free(self) -> Floats:
+        """The translation after which they certainly share no point (3,) [m]."""
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether they share a point."""
+
+    @property
+    def bound(self) -> float:
+        """What rounding may take from it [m]."""
+
+    @property
+    def lower(self) -> float:
+        """No translation shorter than this separates them [m]."""
+
+    @property
+    def depth(self) -> float:
+        """Its length [m]."""
+
+class Wrench:
+    """What contacts do to B."""
+
+    @property
+    def force(self) -> Floats:
+        """On B (3,) [N]."""
+
+    @property
+    def torque(self) -> Floats:
+        """On B about B's origin (3,) [N m]."""
+
+    @property
+    def area(self) -> float:
+        """Surface in contact [m²]."""
+
+    @property
+    def sticking(self) -> int:
+        """Those that friction holds."""
+
+    @property
+    def normal_force(self) -> float:
+        """Sum of the lengths of normal forces [N]."""
+
+    @property
+    def sliding(self) -> int:
+        """Those that slide."""
+
+    @property
+    def contacts(self) -> int:
+        """Contacts with depth."""
+
+class Report:
+    """What was found in a mesh and what was built of it."""
+
+    @property
+    def welded_vertices(self) -> int:
+        """Vertices that became one with others."""
+
+    @property
+    def boundary_edges(self) -> int:
+        """Edges with one triangle."""
+
+    @property
+    def coverage_radius(self) -> float:
+        """No place of the surface is farther from a point [m]."""
+
+    @property
+    def sign_method(self) -> str:
+        """How inside was told from outside."""
+
+    @property
+    def duplicate_faces(self) -> int:
+        """Triangles that were there twice."""
+
+    @property
+    def watertight(self) -> bool:
+        """Whether nothing is open."""
+
+    @property
+    def points(self) -> int:
+        """Points on the surface."""
+
+    @property
+    def flipped_faces(self) -> int:
+        """Triangles that were turned."""
+
+    @property
+    def vertices(self) -> int:
+        """Of the cleaned mesh."""
+
+    @property
+    def degenerate(self) -> int:
+        """Triangles without area that were left out."""
+
+    @property
+    def sign_confidence(self) -> float:
+        """How sure that is, 0 to 1."""
+
+    @property
+    def triangles(self) -> int:
+        """Of the cleaned mesh."""
+
+    @property
+    def holes(self) -> int:
+        """Boundary loops."""
+
+    @property
+    def components(self) -> int:
+        """Parts that are not connected."""
+
+    @property
+    def caps(self) -> int:
+        """Holes that were closed."""
+
+    @property
+    def nonmanifold_edges(self) -> int:
+        """Edges with more than two."""
+
+class ContactsBatch:
+    """Contacts of many poses in a few numbers each."""
+
+    @property
+    def count(self) -> Ints:
+        """Contacts of each pose (n,)."""
+
+    @property
+    def deepest(self) -> Contacts:
+        """The deepest of each (n,), dtype ``palpate.CONTACT``."""
+
+    @property
+    def offsets(self) -> Ints | None:
+        """Where the contacts of each begin (n + 1,); none unless asked for."""
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """All of them; none unless asked for."""
+
+class WrenchBatch:
+    """The same with forces."""
+
+    @property
+    def count(self) -> Ints:
+        """Contacts of each pose (n,)."""
+
+    @property
+    def deepest(self) -> Contacts:
+        """The deepest of each (n,), dtype ``palpate.CONTACT``."""
+
+    @property
+    def force(self) -> Floats:
+        """On B (n, 3) [N]."""
+
+    @property
+    def torque(self) -> Floats:
+        """On B about B's origin (n, 3) [N m]."""
+
+    @property
+    def area(self) -> Floats:
+        """Surface in contact (n,) [m²]."""
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """All of them; none unless asked for."""
+
+    @property
+    def offsets(self) -> Ints | None:
+        """Where the contacts of each begin (n + 1,); none unless asked for."""
+
+class DistanceBatch:
+    """Distances of many poses."""
+
+    @property
+    def distance(self) -> Floats:
+        """Signed (n,) [m]."""
+
+    @property
+    def bound(self) -> Floats:
+        """True distances are at most this much smaller (n,) [m]."""
+
+    @property
+    def witness_a(self) -> Floats:
+        """On A's surface (n, 3) [m]."""
+
+    @property
+    def witness_b(self) -> Floats:
+        """On B's surface (n, 3) [m]."""
+
+class SoftMesh:
+    """A mesh whose vertices move, in a common frame: ``vertices`` (n, 3) [m], ``faces`` (m, 3)."""
+
+    def __init__(self, vertices: ArrayLike, faces: ArrayLike) -> None: ...
+
+    @staticmethod
+    def from_shape(shape: Shape) -> SoftMesh:
+        """The mesh of a shape, which then may deform."""
+
+    def add_vertices(self, vertices: ArrayLike) -> int:
+        """Adds vertices; the number of the first."""
+
+    def add_triangle(self, triangle: tuple[int, int, int] | list[int]) -> int:
+        """Adds a triangle; its number."""
+
+    def remove_triangle(self, triangle: int) -> None:
+        """Takes a triangle out for good."""
+
+    def set_enabled(self, triangle: int, enabled: bool) -> None:
+        """Lets a triangle take part, or not."""
+
+    @property
+    def vertices(self) -> Floats:
+        """Positions (n, 3) [m]; assign as many to move them."""
+
+    @vertices.setter
+    def vertices(self, value: ArrayLike) -> None: ...
+
+    @property
+    def faces(self) -> npt.NDArray[np.uint32]:
+        """Triangles (m, 3)."""
+
+    @property
+    def lost_vertices(self) -> int:
+        """Vertices that are not finite: their triangles take no part."""
+
+class Soft:
+    """The memory of questions about soft meshes: keep it from step to step."""
+
+    def __init__(self) -> None: ...
+
+    def pairs(self, a: SoftMesh, b: SoftMesh | None = None, threads: int = 0) -> npt.NDArray[np.uint32]:
+        """The triangles of two meshes that meet, exactly: (k, 2) numbers of triangles. Without ``b``, of a mesh with itself."""
+
+    def contacts(self, a: SoftMesh, b: SoftMesh | None = None, threads: int = 0) -> SoftContacts:
+        """Where they meet: ``pairs`` (k, 2), the middles ``point`` (k, 3) [m], ``normal`` (k, 3), unit, from A to B, and ``depth`` (k,) [m] of each pair."""
+
+    def distance(self, a: SoftMesh, b: SoftMesh) -> SoftDistance | None:
+        """How far two meshes are apart; none where one has no triangles."""
+
+    def first_contact(self, a: SoftMesh, a_end: ArrayLike, b: SoftMesh, b_end: ArrayLike) -> FirstContact | None:
+        """When two meshes first touch on a straight way of every vertex to its end; none where they do not."""
+
+class SoftContacts:
+    """Where pairs of triangles meet."""
+
+    @property
+    def pairs(self) -> npt.NDArray[np.uint32]:
+        """Triangles of A and of B (k, 2)."""
+
+    @property
+    def point(self) -> Floats:
+        """The middle of what they have in common (k, 3) [m]."""
+
+    @property
+    def normal(self) -> Floats:
+        """From A to B (k, 3), unit."""
+
+    @property
+    def depth(self) -> Floats:
+        """The shortest way apart of the two triangles (k,) [m]."""
+
+class SoftDistance:
+    """How far two soft meshes are apart."""
+
+    @property
+    def witness_a(self) -> Floats:
+        """On A (3,) [m]."""
+
+    @property
+    def witness_b(self) -> Floats:
+        """On B (3,) [m]."""
+
+    @property
+    def triangles(self) -> tuple[int, int]:
+        """Those they are on."""
+
+    @property
+    def distance(self) -> float:
+        """Not negative [m]."""
+
+class FirstContact:
+    """When two soft meshes first touch."""
+
+    @property
+    def point(self) -> Floats:
+        """Where (3,) [m]."""
+
+    @property
+    def time(self) -> float:
+        """0 to 1: there is no contact before."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether they do touch then, rather than may."""
+
+class Cloud:
+    """Points (n, 3) [m] that are searched, in their own frame; they may come, go and move."""
+
+    def __init__(self, points: ArrayLike, threads: int = 0) -> None: ...
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str], unit: str | float | None = None, threads: int = 0) -> Cloud:
+        """Of a file: PLY, XYZ, CSV, PCD, LAS, LAZ, or the vertices of a mesh."""
+
+    def nearest(self, points: ArrayLike, threads: int = 0) -> tuple[Floats, Floats, Ints]:
+        """The nearest point of each of places (n, 3) [m]: where (n, 3), how far (n,) [m], and its id (n,); NaN and -1 for a place that is not finite."""
+
+    def within(self, point: ArrayLike, radius: float) -> tuple[Floats, Floats, Ints]:
+        """The points within ``radius`` [m] of a place (3,), by their ids: as ``nearest``."""
+
+    def nearest_k(self, point: ArrayLike, k: int) -> tuple[Floats, Floats, Ints]:
+        """The ``k`` points nearest to a place (3,), nearest first: as ``nearest``."""
+
+    def insert(self, point: ArrayLike) -> int:
+        """Takes a point in; its id."""
+
+    def remove(self, id: int) -> bool:
+        """Takes a point out; whether there was one."""
+
+    def move_to(self, id: int, point: ArrayLike) -> None:
+        """Moves a point."""
+
+    @property
+    def aabb(self) -> Floats:
+        """A box that holds all points: its corners (2, 3) [m]."""
+
+    @property
+    def spacing(self) -> float:
+        """How far apart points are [m]."""
+
+    def __len__(self) -> int: ...
+
+class Scene:
+    """What there is: bodies, where they begin, what pulls them (``gravity``, (3,) [m/s²]; 9.81 along -z). World frame, SI units."""
+
+    def __init__(self, gravity: ArrayLike | None = None) -> None: ...
+
+    def add(
+        self,
+        shape: Shape,
+        pose: PoseLike | None = None,
+        density: float = 1000.0,
+        mass: float | None = None,
+        fixed: bool = False,
+        velocity: tuple[ArrayLike, ArrayLike] | None = None,
+        friction: float = 0.5,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> int:
+        """Adds a shape at ``pose``, ``w_from_body``; its number.
+
+        It has ``density`` [kg/m³], or ``mass`` [kg], or is ``fixed``. ``velocity`` is a pair: linear, of the centre of mass [m/s], and angular [rad/s].
+        """
+
+    def add_plane(
+        self,
+        normal: ArrayLike | None = None,
+        offset: float = 0.0,
+        friction: float = 0.5,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> int:
+        """Adds a half-space that stays: every p with ``normal · p <= offset`` [m]; its number. The normal is +z unless said otherwise."""
+
+    def add_box(
+        self,
+        size: ArrayLike,
+        pose: PoseLike | None = None,
+        friction: float = 0.5,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> int:
+        """Adds a box that stays: ``size`` (3,) [m], its middle at ``pose``; its number."""
+
+    def start(self, engine: Literal["rapier", "own", "bullet"] = 'rapier', rate: float = 240.0) -> Simulation:
+        """Puts the scene into an engine: "rapier", "own", or "bullet" where its program is built. ``rate`` is in steps a second [Hz]."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the bodies, in their order."""
+
+    def __len__(self) -> int: ...
+
+class Simulation:
+    """A scene in an engine."""
+
+    def step(self, steps: int = 1) -> None:
+        """Goes on by ``steps`` steps."""
+
+    def run(self, seconds: float, fps: float = 60.0, title: str | None = None) -> Recording:
+        """Goes on for ``seconds`` [s] and keeps about ``fps`` frames a second of it."""
+
+    def push(self, body: int, force: ArrayLike, torque: ArrayLike) -> None:
+        """Pushes a body at its centre of mass in every step until told otherwise: ``force`` [N] and ``torque`` [N m] in the world's frame."""
+
+    @property
+    def contacts(self) -> SimulationContacts:
+        """Contacts of the last step that have depth: ``point``, ``normal`` (k, 3), the way the later body is pushed, ``depth`` (k,), positive inside [m], ``bodies`` (k, 2)."""
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+
+    @property
+    def linear_velocities(self) -> Floats:
+        """Velocities of the centres of mass (n, 3) [m/s]."""
+
+    @property
+    def poses(self) -> Floats:
+        """``w_from_body`` of every body (n, 4, 4)."""
+
+    @property
+    def angular_velocities(self) -> Floats:
+        """Angular velocities (n, 3) [rad/s], in the world's frame."""
+
+class SimulationContacts:
+    """Contacts of a simulation."""
+
+    @property
+    def point(self) -> Floats:
+        """Where (k, 3) [m]."""
+
+    @property
+    def normal(self) -> Floats:
+        """The way the later body is pushed (k, 3), unit."""
+
+    @property
+    def depth(self) -> Floats:
+        """Positive inside (k,) [m]."""
+
+    @property
+    def bodies(self) -> Ints:
+        """The two bodies (k, 2)."""
+
+class Recording:
+    """A motion: bodies, frames, contacts. World frame."""
+
+    def html(self) -> str:
+        """A page that plays it: one file without a network."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the bodies that are drawn."""
+
+    @property
+    def poses(self) -> Floats:
+        """``w_from_body`` in every frame (t, n, 4, 4)."""
+
+    @property
+    def deepest(self) -> Floats:
+        """Deepest contact of each frame (t,) [m], 0 without one."""
+
+    @property
+    def times(self) -> Floats:
+        """Simulated times of the frames (t,) [s]."""
+
+    def __len__(self) -> int: ...
+
+def record(
+    shapes: list[Shape],
+    places: list[Any],
+    contacts: bool,
+    fps: float,
+    title: str,
+    up: list[float],
+) -> Recording:
+    """A recording of shapes in given places: a pose for each, or as many poses for each as there are frames."""
+
+def contacts(
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike | None = None,
+    pose_b: PoseLike | None = None,
+    margin: float = 0.0,
+    points_of: Literal["a", "b"] | None = None,
+    origin: ArrayLike | None = None,
+) -> Contacts:
+    """Every point of one shape that is inside the other, or at most ``margin`` [m] outside: an array of dtype ``palpate.CONTACT``.
+
+    ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+    quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+
+    Fields: ``point`` [m], relative to ``origin`` (by default the origin of the frame; give a place nearby where coordinates are large,
+    as they are in single precision); ``distance`` [m], negative inside, with the error bounds of the shape whose field it is; ``normal``,
+    unit, from A to B; ``id`` of the point; ``shell_normal``, outward of the shape that gave the point; ``area`` [m²] it stands for.
+    In the order of ids. ``points_of`` is "a" or "b"; none: the shape with fewer points.
+    """
+
+def intersects(a: Shape, b: Shape, pose_a: PoseLike | None = None, pose_b: PoseLike | None = None) -> bool:
+    """Whether a point of either shape is in the other.
+
+    ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+    quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+
+    Overlaps smaller than the spacing of points and the error of fields may go unnoticed: see ``distance`` for a bound.
+    """
+
+def distance(a: Shape, b: Shape, pose_a: PoseLike | None = None, pose_b: PoseLike | None = None) -> Distance:
+    """Signed distance of two shapes, negative where they overlap, with the points it is measured between and a bound on its error.
+
+    ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+    quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+    """
+
+def penetration(
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike | None = None,
+    pose_b: PoseLike | None = None,
+    directions: int = 128,
+) -> Penetration:
+    """The shortest translation of B found that separates it from A, settled by all triangles.
+
+    ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+    quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+
+    ``directions`` is how many are tried over the whole sphere.
+    """
+
+def time_of_impact(
+    a: Shape,
+    b: Shape,
+    start: PoseLike,
+    end: PoseLike,
+    pose_a: PoseLike | None = None,
+    tolerance: float | None = None,
+    max_steps: int = 4000,
+) -> Impact:
+    """When B first meets A on its way from ``start`` to ``end``, both ``w_from_b``: straight, turning evenly the shortest way.
+
+    A stands still at ``pose_a``, ``w_from_a``; results are in the frame ``w``. Times are 0 to 1 and never after the true impact.
+    ``tolerance`` [m] is how much earlier than touch an impact may be reported, besides the radius that points cover.
+    """
+
+def wrench(
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike | None = None,
+    pose_b: PoseLike | None = None,
+    *,
+    stiffness: float,
+    law: Literal["integrated", "averaged"] = 'integrated',
+    direction: Literal["field", "shell"] = 'field',
+    damping: float = 0.0,
+    friction: float | tuple[float, float] | None = None,
+    velocity: tuple[ArrayLike, ArrayLike] | None = None,
+    points_of: Literal["a", "b"] | None = None,
+) -> Wrench:
+    """The penalty force and torque that contacts give B, about B's origin; A receives the opposite [N, N m].
+
+    ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
+    quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+
+    ``stiffness`` is in N/m³ with ``law="integrated"`` (pressure is stiffness times depth) and in N/m with ``"averaged"``; ``damping`` the same
+    per m/s, and never makes a contact pull. ``direction`` is "field" (along its gradient) or "shell" (against the points' normals).
+    ``friction`` is a Coulomb coefficient, or a pair of static and dynamic; without memory nothing sticks, see ``Pair``. ``velocity`` is that of
+    B as A sees it, in the frame ``w``: a pair of linear, at B's origin [m/s], and angular [rad/s].
+    """
+
+def contacts_batch(
+    a: Shape,
+    b: Shape,
+    poses: PosesLike,
+    pose_a: PoseLike | None = None,
+    margin: float = 0.0,
+    full: bool = False,
+    points_of: Literal["a", "b"] | None = None,
+    threads: int = 0,
+) -> ContactsBatch:
+    """Contacts of each of many poses: ``count`` (n,), ``deepest`` (n,) of dtype ``palpate.CONTACT``, and on request all of them.
+
+    ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+    one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+
+    ``deepest`` has NaN as its distance, and the largest id there is, where a pose has no contact. With ``full=True`` the contacts of pose i are
+    ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them.
+    """
+
+def wrench_batch(
+    a: Shape,
+    b: Shape,
+    poses: PosesLike,
+    pose_a: PoseLike | None = None,
+    *,
+    stiffness: float,
+    law: Literal["integrated", "averaged"] = 'integrated',
+    direction: Literal["field", "shell"] = 'field',
+    full: bool = False,
+    points_of: Literal["a", "b"] | None = None,
+    threads: int = 0,
+) -> WrenchBatch:
+    """Contacts and wrench of each of many poses: also ``force`` (n, 3) [N], ``torque`` (n, 3) [N m] on B about its origin, and ``area`` (n,) [m²].
+
+    ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+    one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+
+    ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` as in ``contacts_batch``.
+    """
+
+def intersects_batch(
+    a: Shape,
+    b: Shape,
+    poses: PosesLike,
+    pose_a: PoseLike | None = None,
+    threads: int = 0,
+) -> npt.NDArray[np.bool_]:
+    """Whether shapes meet, for each of many poses: (n,) bool.
+
+    ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+    one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+    """
+
+def distance_batch(
+    a: Shape,
+    b: Shape,
+    poses: PosesLike,
+    pose_a: PoseLike | None = None,
+    threads: int = 0,
+) -> DistanceBatch:
+    """Signed distance for each of many poses, negative inside: ``distance`` and ``bound`` (n,), ``witness_a`` and ``witness_b`` (n, 3) [m].
+
+    ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+    one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+    """

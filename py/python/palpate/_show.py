@@ -1,0 +1,89 @@
+"""Pages: in a notebook, as a file, in a browser."""
+
+from __future__ import annotations
+
+import html
+import os
+import pathlib
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from typing import Any
+
+from ._errors import FileError, InputError
+from ._palpate import Recording, Shape, record
+
+
+class Page:
+    """A page that shows shapes or plays a motion: one HTML document that asks for nothing from a network."""
+
+    def __init__(self, text: str, height: int = 640):
+        self.html = text
+        self.height = height
+
+    def save(self, path: str | os.PathLike[str]) -> pathlib.Path:
+        """Writes it to a file: whole, or not at all."""
+        place = pathlib.Path(path)
+        try:
+            handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        except OSError as error:
+            raise FileError(f"cannot write {path}: {error}") from error
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self.html)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)
+            os.replace(name, place)
+        except OSError as error:
+            pathlib.Path(name).unlink(missing_ok=True)
+            raise FileError(f"cannot write {path}: {error}") from error
+        return place
+
+    def open(self) -> pathlib.Path:
+        """Shows it in the browser of this machine; where the file is."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="palpate-"))
+        path = self.save(folder / "page.html")
+        webbrowser.open(path.as_uri())
+        return path
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it: in a frame of its own, so that its style and the notebook's do not meet."""
+        page = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{page}" width="100%" height="{self.height}" style="border:0" sandbox="allow-scripts"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<palpate.Page: {len(self.html)} characters>"
+
+
+def show(
+    *what: Shape | Recording,
+    poses: Sequence[Any] | None = None,
+    contacts: bool = True,
+    path: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    fps: float = 60.0,
+    up: Sequence[float] = (0, 0, 1),
+    height: int = 640,
+) -> Page:
+    """A page with shapes in 3D, or with a recording that plays.
+
+    ``what`` is one :class:`Recording`, or shapes. ``poses`` has one pose for each shape, or an array of poses for each, which are
+    the frames of a motion at ``fps`` frames a second. ``contacts`` draws where shapes are inside each other. ``up`` is the direction
+    that is up. In a notebook the result is shown as it is; ``path`` also writes it to a file, ``.open()`` shows it in a browser.
+    """
+    if len(what) == 1 and isinstance(what[0], Recording):
+        recording = what[0]
+    else:
+        shapes = list(what)
+        if not shapes:
+            raise InputError("nothing to show: give a recording, or shapes")
+        for thing in shapes:
+            if not isinstance(thing, Shape):
+                raise InputError(f"a {type(thing).__name__} cannot be shown: give a recording, or shapes")
+        places = [None] * len(shapes) if poses is None else list(poses)
+        recording = record(shapes, places, contacts, float(fps), title or "Shapes", list(up))
+    page = Page(recording.html(), height)
+    if path is not None:
+        page.save(path)
+    return page

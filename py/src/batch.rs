@@ -1,0 +1,264 @@
+//! Many poses at once, on all cores.
+
+use crate::array::{from_contacts, from_points};
+use crate::guard;
+use crate::params::{self, Coefficients};
+use crate::pose::{move_contacts, moved, pose, poses};
+use crate::shape::PyShape;
+use bytemuck::Zeroable;
+use glam::DVec3;
+use numpy::PyArray1;
+use palpate::force::{Force, ForceParams, penalty};
+use palpate::query::{self, QueryParams};
+use palpate::{Contact, Pose, Shape, par};
+use pyo3::prelude::*;
+
+type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// Poses per piece of work, as the engine's batches have them.
+const CHUNK: usize = 16;
+
+/// Poses of B against one of A, as A sees them.
+struct Poses {
+    world: Option<Pose>,
+    list: Vec<Pose>,
+}
+
+impl Poses {
+    fn new(poses_b: &Bound<'_, PyAny>, pose_a: Any<'_, '_>) -> PyResult<Self> {
+        let mut list = poses("poses", poses_b)?;
+        let world = pose_a.map(|a| pose("pose_a", Some(a))).transpose()?;
+        if let Some(world) = world {
+            let a_from_w = world.inverse();
+            list.iter_mut().for_each(|p| *p = a_from_w * *p);
+        }
+        Ok(Self { world, list })
+    }
+
+    fn point(&self, p: DVec3) -> DVec3 {
+        self.world.map_or(p, |w| w.point(p))
+    }
+
+    fn vector(&self, v: DVec3) -> DVec3 {
+        self.world.map_or(v, |w| w.vector(v))
+    }
+}
+
+/// Contacts of many poses in a few numbers each.
+#[pyclass(module = "palpate", frozen, get_all)]
+pub(crate) struct ContactsBatch {
+    /// Contacts of each pose (n,).
+    count: Py<PyAny>,
+    /// The deepest of each (n,), dtype ``palpate.CONTACT``.
+    deepest: Py<PyAny>,
+    /// Where the contacts of each begin (n + 1,); none unless asked for.
+    offsets: Option<Py<PyAny>>,
+    /// All of them; none unless asked for.
+    contacts: Option<Py<PyAny>>,
+}
+
+/// The same with forces.
+#[pyclass(module = "palpate", frozen, get_all)]
+pub(crate) struct WrenchBatch {
+    /// Contacts of each pose (n,).
+    count: Py<PyAny>,
+    /// The deepest of each (n,), dtype ``palpate.CONTACT``.
+    deepest: Py<PyAny>,
+    /// On B (n, 3) [N].
+    force: Py<PyAny>,
+    /// On B about B's origin (n, 3) [N m].
+    torque: Py<PyAny>,
+    /// Surface in contact (n,) [m²].
+    area: Py<PyAny>,
+    /// Where the contacts of each begin (n + 1,); none unless asked for.
+    offsets: Option<Py<PyAny>>,
+    /// All of them; none unless asked for.
+    contacts: Option<Py<PyAny>>,
+}
+
+/// What a pose came to.
+struct Found {
+    count: usize,
+    deepest: Contact,
+    force: Force,
+}
+
+/// Asks each pose; lists are kept on request, one after the other.
+fn ask(
+    a: &Shape,
+    b: &Shape,
+    poses: &Poses,
+    params: &QueryParams,
+    push: Option<&ForceParams>,
+    full: bool,
+) -> (Vec<Found>, Vec<Contact>) {
+    let world = poses.world.as_ref();
+    let list = &poses.list;
+    // A place that is none: no contact has it.
+    let none = Contact { point: [f32::NAN; 3], distance: f32::NAN, id: u32::MAX, ..Contact::zeroed() };
+    let pieces = par::map(list.len().div_ceil(CHUNK), |piece| {
+        let mut query = palpate::Query::new();
+        let (mut found, mut all) = (Vec::with_capacity(CHUNK), Vec::new());
+        for p in &list[piece * CHUNK..list.len().min((piece + 1) * CHUNK)] {
+            let contacts = query.contacts(a, b, p, params);
+            let deepest = contacts.deepest().map_or(none, |c| moved(contacts, c, world, DVec3::ZERO));
+            let force = push.map_or_else(Force::default, |push| penalty(contacts, push, p, None, None));
+            found.push(Found { count: contacts.list.len(), deepest, force });
+            if full {
+                let first = all.len();
+                all.extend_from_slice(&contacts.list);
+                move_contacts(&mut all[first..], contacts.origin, world, DVec3::ZERO);
+            }
+        }
+        (found, all)
+    });
+    let mut found = Vec::with_capacity(list.len());
+    let mut all = Vec::with_capacity(pieces.iter().map(|(_, c)| c.len()).sum());
+    for (some, contacts) in pieces {
+        found.extend(some);
+        all.extend(contacts);
+    }
+    (found, all)
+}
+
+/// Numbers of contacts, deepest ones, and the lists where they were kept.
+type Parts = (Py<PyAny>, Py<PyAny>, Option<Py<PyAny>>, Option<Py<PyAny>>);
+
+fn parts(py: Python<'_>, found: &[Found], all: Vec<Contact>, full: bool) -> PyResult<Parts> {
+    let count: Vec<i64> = found.iter().map(|f| f.count as i64).collect();
+    let offsets = full.then(|| {
+        let mut offsets = Vec::with_capacity(count.len() + 1);
+        offsets.push(0);
+        offsets.extend(count.iter().scan(0, |sum, n| {
+            *sum += n;
+            Some(*sum)
+        }));
+        PyArray1::from_vec(py, offsets).into_any().unbind()
+    });
+    let contacts = if full { Some(from_contacts(py, all)?.unbind()) } else { None };
+    let deepest = from_contacts(py, found.iter().map(|f| f.deepest).collect())?.unbind();
+    Ok((PyArray1::from_vec(py, count).into_any().unbind(), deepest, offsets, contacts))
+}
+
+/// Contacts of each of many poses: ``count`` (n,), ``deepest`` (n,) of dtype ``palpate.CONTACT``, and on request all of them.
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+///
+/// ``deepest`` has NaN as its distance, and the largest id there is, where a pose has no contact. With ``full=True`` the contacts of pose i are
+/// ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them.
+#[pyfunction]
+#[pyo3(signature = (a, b, poses, pose_a=None, margin=0.0, full=false, points_of=None, threads=0))]
+pub(crate) fn contacts_batch<'py>(
+    py: Python<'py>,
+    a: &PyShape,
+    b: &PyShape,
+    poses: &Bound<'py, PyAny>,
+    pose_a: Any<'_, 'py>,
+    margin: f64,
+    full: bool,
+    points_of: Option<&str>,
+    threads: usize,
+) -> PyResult<ContactsBatch> {
+    let (poses, params) = (Poses::new(poses, pose_a)?, params::query(margin, points_of)?);
+    let (found, all) =
+        guard::on_threads(py, threads, || ask(&a.shape, &b.shape, &poses, &params, None, full))?;
+    let (count, deepest, offsets, contacts) = parts(py, &found, all, full)?;
+    Ok(ContactsBatch { count, deepest, offsets, contacts })
+}
+
+/// Contacts and wrench of each of many poses: also ``force`` (n, 3) [N], ``torque`` (n, 3) [N m] on B about its origin, and ``area`` (n,) [m²].
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+///
+/// ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` as in ``contacts_batch``.
+#[pyfunction]
+#[pyo3(signature = (a, b, poses, pose_a=None, *, stiffness, law="integrated", direction="field", full=false, points_of=None, threads=0))]
+pub(crate) fn wrench_batch<'py>(
+    py: Python<'py>,
+    a: &PyShape,
+    b: &PyShape,
+    poses: &Bound<'py, PyAny>,
+    pose_a: Any<'_, 'py>,
+    stiffness: f64,
+    law: &str,
+    direction: &str,
+    full: bool,
+    points_of: Option<&str>,
+    threads: usize,
+) -> PyResult<WrenchBatch> {
+    let (poses, params) = (Poses::new(poses, pose_a)?, params::query(0.0, points_of)?);
+    let push = params::force(stiffness, law, direction, 0.0, None::<&Coefficients>)?;
+    let (found, all) =
+        guard::on_threads(py, threads, || ask(&a.shape, &b.shape, &poses, &params, Some(&push), full))?;
+    let (count, deepest, offsets, contacts) = parts(py, &found, all, full)?;
+    let vectors = |of: fn(&Found) -> DVec3| -> PyResult<Py<PyAny>> {
+        Ok(from_points(py, found.iter().map(|f| poses.vector(of(f))).collect())?.into_any().unbind())
+    };
+    let area = PyArray1::from_vec(py, found.iter().map(|f| f.force.area).collect()).into_any().unbind();
+    let (force, torque) = (vectors(|f| f.force.wrench.force)?, vectors(|f| f.force.wrench.torque)?);
+    Ok(WrenchBatch { count, deepest, force, torque, area, offsets, contacts })
+}
+
+/// Whether shapes meet, for each of many poses: (n,) bool.
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+#[pyfunction]
+#[pyo3(signature = (a, b, poses, pose_a=None, threads=0))]
+pub(crate) fn intersects_batch<'py>(
+    py: Python<'py>,
+    a: &PyShape,
+    b: &PyShape,
+    poses: &Bound<'py, PyAny>,
+    pose_a: Any<'_, 'py>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let poses = Poses::new(poses, pose_a)?;
+    let found = guard::on_threads(py, threads, || query::intersects_batch(&a.shape, &b.shape, &poses.list))?;
+    Ok(PyArray1::from_vec(py, found))
+}
+
+/// Distances of many poses.
+#[pyclass(module = "palpate", frozen, get_all)]
+pub(crate) struct DistanceBatch {
+    /// Signed (n,) [m].
+    distance: Py<PyAny>,
+    /// True distances are at most this much smaller (n,) [m].
+    bound: Py<PyAny>,
+    /// On A's surface (n, 3) [m].
+    witness_a: Py<PyAny>,
+    /// On B's surface (n, 3) [m].
+    witness_b: Py<PyAny>,
+}
+
+/// Signed distance for each of many poses, negative inside: ``distance`` and ``bound`` (n,), ``witness_a`` and ``witness_b`` (n, 3) [m].
+///
+/// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+#[pyfunction]
+#[pyo3(signature = (a, b, poses, pose_a=None, threads=0))]
+pub(crate) fn distance_batch<'py>(
+    py: Python<'py>,
+    a: &PyShape,
+    b: &PyShape,
+    poses: &Bound<'py, PyAny>,
+    pose_a: Any<'_, 'py>,
+    threads: usize,
+) -> PyResult<DistanceBatch> {
+    let poses = Poses::new(poses, pose_a)?;
+    let found = guard::on_threads(py, threads, || query::distance_batch(&a.shape, &b.shape, &poses.list))?;
+    let numbers = |of: fn(&query::Distance) -> f64| {
+        PyArray1::from_vec(py, found.iter().map(of).collect()).into_any().unbind()
+    };
+    let points = |of: fn(&query::Distance) -> DVec3| -> PyResult<Py<PyAny>> {
+        Ok(from_points(py, found.iter().map(|d| poses.point(of(d))).collect())?.into_any().unbind())
+    };
+    Ok(DistanceBatch {
+        distance: numbers(|d| d.distance),
+        bound: numbers(|d| d.bound),
+        witness_a: points(|d| d.witness_a)?,
+        witness_b: points(|d| d.witness_b)?,
+    })
+}

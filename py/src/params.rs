@@ -1,0 +1,73 @@
+//! What queries and forces are told.
+
+use crate::array::vector;
+use crate::error;
+use crate::pose::Placed;
+use palpate::force::{Direction, ForceParams, FrictionParams, Law, Twist};
+use palpate::query::{QueryParams, Roles};
+use pyo3::prelude::*;
+
+/// Which points, and how far outside they count.
+pub(crate) fn query(margin: f64, points_of: Option<&str>) -> PyResult<QueryParams> {
+    if !margin.is_finite() {
+        return Err(error::input(format!("margin is {margin}; it must be finite")));
+    }
+    let roles = match points_of {
+        None => Roles::Fewer,
+        Some("a") => Roles::PointsOfA,
+        Some("b") => Roles::PointsOfB,
+        Some(other) => {
+            return Err(error::input(format!("points_of is {other:?}; it is \"a\", \"b\" or None")));
+        }
+    };
+    Ok(QueryParams { margin, roles })
+}
+
+/// What a force is made of.
+#[derive(FromPyObject)]
+pub(crate) enum Coefficients {
+    /// Static and dynamic.
+    Two(f64, f64),
+    /// The same for both.
+    One(f64),
+}
+
+/// Parameters of a force, in their ranges.
+pub(crate) fn force(
+    stiffness: f64,
+    law: &str,
+    direction: &str,
+    damping: f64,
+    friction: Option<&Coefficients>,
+) -> PyResult<ForceParams> {
+    let law = match law {
+        "integrated" => Law::Integrated,
+        "averaged" => Law::Averaged,
+        other => return Err(error::input(format!("law is {other:?}; it is \"integrated\" or \"averaged\""))),
+    };
+    let direction = match direction {
+        "field" => Direction::Field,
+        "shell" => Direction::Shell,
+        other => return Err(error::input(format!("direction is {other:?}; it is \"field\" or \"shell\""))),
+    };
+    let (static_coefficient, dynamic_coefficient) = match friction {
+        None => (0.0, 0.0),
+        Some(Coefficients::One(mu)) => (*mu, *mu),
+        Some(Coefficients::Two(still, moving)) => (*still, *moving),
+    };
+    let friction = FrictionParams { static_coefficient, dynamic_coefficient, ..FrictionParams::default() };
+    let params = ForceParams { law, direction, stiffness, damping, friction };
+    params.check().map_err(error::input)?;
+    Ok(params)
+}
+
+/// Velocity of B as A sees it, given in the frame the poses are in: linear of B's origin, and angular.
+pub(crate) fn twist(velocity: Option<&Bound<'_, PyAny>>, placed: &Placed) -> PyResult<Option<Twist>> {
+    let Some(velocity) = velocity else { return Ok(None) };
+    let (linear, angular): (Bound<'_, PyAny>, Bound<'_, PyAny>) = velocity
+        .extract()
+        .map_err(|_| error::input("velocity is a pair: linear [m/s] of B's origin and angular [rad/s]"))?;
+    let linear = placed.inward(vector("the linear velocity", &linear)?);
+    let angular = placed.inward(vector("the angular velocity", &angular)?);
+    Ok(Some(Twist { linear, angular }))
+}

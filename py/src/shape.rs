@@ -1,0 +1,434 @@
+//! Shapes: built from arrays or files, asked about points.
+
+use crate::answers::Report;
+use crate::array::{Points, from_points, three, triangles};
+use crate::{array, error, guard};
+use glam::{DVec3, Vec3};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use palpate::field::Source;
+use palpate::mesh::{RawMesh, RepairParams, samples, unit_scale};
+use palpate::progress::Silent;
+use palpate::shape::{ShapeParams, Size};
+use palpate::{Mesh, Shape, par};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::path::PathBuf;
+
+/// Cells along the largest extent, unless said otherwise \[1\].
+const RESOLUTION: u32 = 128;
+/// Points per parallel piece.
+const CHUNK: usize = 4096;
+
+/// A rigid shape ready for queries, in its own frame [m]: built of triangles, counter-clockwise seen from outside.
+///
+/// ``vertices`` (n, 3) [m], ``faces`` (m, 3) of integers. The field's fineness is ``voxel``, the edge of a cell [m], or ``resolution``, cells along the
+/// largest extent with three of padding on each side (128 unless said otherwise). ``spacing`` is the distance of the points on the
+/// surface [m]; twice the voxel unless said otherwise. Holes are closed and faces turned where they must be: see ``report``.
+/// ``threads=0`` is all cores; it never changes the result.
+#[pyclass(name = "Shape", module = "palpate", frozen, weakref)]
+pub(crate) struct PyShape {
+    pub(crate) shape: Shape,
+}
+
+/// How fine a shape is to be.
+struct Fineness {
+    size: Size,
+    params: ShapeParams,
+}
+
+impl Fineness {
+    fn new(
+        voxel: Option<f64>,
+        resolution: Option<u32>,
+        spacing: Option<f64>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let size = match (voxel, resolution) {
+            (Some(_), Some(_)) => {
+                return Err(error::input("voxel and resolution are both given; give one of them"));
+            }
+            (Some(voxel), None) => Size::Voxel(voxel),
+            (None, resolution) => Size::Resolution(resolution.unwrap_or(RESOLUTION)),
+        };
+        let mut params = ShapeParams { spacing, ..ShapeParams::default() };
+        (params.field.threads, params.shell.threads, params.tree.threads) = (threads, threads, threads);
+        Ok(Self { size, params })
+    }
+
+    fn build(&self, py: Python<'_>, raw: impl FnOnce() -> PyResult<RawMesh> + Send) -> PyResult<PyShape> {
+        let threads = self.params.field.threads;
+        let shape = guard::on_threads(py, threads, || {
+            let mesh = Mesh::new(raw()?, &RepairParams::default()).map_err(error::mesh)?;
+            let voxel = self.size.voxel(mesh.aabb()).map_err(error::build)?;
+            Shape::build(mesh, voxel, &self.params).map_err(error::build)
+        })??;
+        Ok(PyShape { shape })
+    }
+}
+
+/// Points, distances and triangles.
+type Closest<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>);
+
+/// Metres for each unit of a file.
+pub(crate) fn scale(unit: &Bound<'_, PyAny>) -> PyResult<f64> {
+    if let Ok(name) = unit.extract::<String>() {
+        return unit_scale(&name).ok_or_else(|| {
+            error::input(format!(
+                "unit is {name:?}; it is one of m, cm, mm, um, km, in, ft, or a number of metres"
+            ))
+        });
+    }
+    match unit.extract::<f64>() {
+        Ok(scale) if scale > 0.0 && scale.is_finite() => Ok(scale),
+        Ok(scale) => {
+            Err(error::input(format!("unit is {scale}; a number of metres must be positive and finite")))
+        }
+        Err(_) => Err(error::input("unit is a name such as \"mm\", or a number of metres")),
+    }
+}
+
+#[pymethods]
+impl PyShape {
+    #[new]
+    #[pyo3(signature = (vertices, faces, voxel=None, resolution=None, spacing=None, threads=0))]
+    fn new(
+        py: Python<'_>,
+        vertices: &Bound<'_, PyAny>,
+        faces: &Bound<'_, PyAny>,
+        voxel: Option<f64>,
+        resolution: Option<u32>,
+        spacing: Option<f64>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let fineness = Fineness::new(voxel, resolution, spacing, threads)?;
+        let positions = Points::new("vertices", vertices)?.as_slice()?.to_vec();
+        let raw = RawMesh { positions, triangles: triangles(faces)? };
+        fineness.build(py, || Ok(raw))
+    }
+
+    /// The shape of a mesh file: OBJ, STL, PLY, OFF, glTF. ``unit`` is the file's, by name ("mm") or in metres; metres unless said otherwise.
+    #[classmethod]
+    #[pyo3(signature = (path, unit=None, voxel=None, resolution=None, spacing=None, threads=0))]
+    fn from_file(
+        _class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        path: PathBuf,
+        unit: Option<&Bound<'_, PyAny>>,
+        voxel: Option<f64>,
+        resolution: Option<u32>,
+        spacing: Option<f64>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let scale = unit.map_or(Ok(1.0), scale)?;
+        let fineness = Fineness::new(voxel, resolution, spacing, threads)?;
+        fineness.build(py, || RawMesh::load(path, scale).map_err(error::file))
+    }
+
+    /// The shape of anything with `vertices` and `faces`, such as a `trimesh.Trimesh`.
+    #[classmethod]
+    #[pyo3(signature = (mesh, voxel=None, resolution=None, spacing=None, threads=0))]
+    fn from_trimesh(
+        _class: &Bound<'_, PyType>,
+        mesh: &Bound<'_, PyAny>,
+        voxel: Option<f64>,
+        resolution: Option<u32>,
+        spacing: Option<f64>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let part = |name: &str| {
+            mesh.getattr(name).map_err(|_| {
+                error::input(format!("{} has no {name}; give a mesh of trimesh", mesh.get_type()))
+            })
+        };
+        Self::new(mesh.py(), &part("vertices")?, &part("faces")?, voxel, resolution, spacing, threads)
+    }
+
+    /// A shape that the engine makes itself, such as "gear".
+    #[classmethod]
+    #[pyo3(signature = (name, voxel=None, resolution=None, spacing=None, threads=0))]
+    fn sample(
+        _class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        name: &str,
+        voxel: Option<f64>,
+        resolution: Option<u32>,
+        spacing: Option<f64>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let raw = samples::by_name(name).ok_or_else(|| {
+            error::input(format!(
+                "there is no sample {name:?}; the samples are {}",
+                samples::NAMES.join(", ")
+            ))
+        })?;
+        Fineness::new(voxel, resolution, spacing, threads)?.build(py, || Ok(raw))
+    }
+
+    /// The shape of a `.palp` file.
+    #[classmethod]
+    #[pyo3(signature = (path, threads=0))]
+    fn load(_class: &Bound<'_, PyType>, py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
+        let opened = guard::on_threads(py, threads, || Shape::open(path, &ShapeParams::default(), &Silent))?;
+        Ok(Self { shape: opened.map_err(error::asset)? })
+    }
+
+    /// Writes a `.palp` file: whole, or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        guard::alone(py, || self.shape.write(path, 0))?.map_err(error::asset)
+    }
+
+    /// The same shape, larger by a factor.
+    fn scaled(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        let shape = guard::alone(py, || self.shape.scaled(factor))?.map_err(error::build)?;
+        Ok(Self { shape })
+    }
+
+    /// Edge of a cell of the field [m].
+    #[getter]
+    fn voxel(&self) -> f64 {
+        self.shape.field().lattice().voxel
+    }
+
+    /// Distance of the points on the surface [m].
+    #[getter]
+    fn spacing(&self) -> f64 {
+        self.shape.tree().shell_report().spacing
+    }
+
+    /// Largest error of the field's distances within ``band`` of the surface [m].
+    #[getter]
+    fn error_bound_band(&self) -> f64 {
+        self.shape.field().report().error_bound_band
+    }
+
+    /// Largest error of the field's distances anywhere in its box [m].
+    #[getter]
+    fn error_bound_far(&self) -> f64 {
+        self.shape.field().report().error_bound_far
+    }
+
+    /// How far from the surface the field is as fine as its voxels [m].
+    #[getter]
+    fn band(&self) -> f64 {
+        self.shape.field().report().band
+    }
+
+    /// Memory of the field and the points [bytes].
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.shape.bytes()
+    }
+
+    /// Volume [m³].
+    #[getter]
+    fn volume(&self) -> f64 {
+        self.shape.mesh().mass_properties().volume
+    }
+
+    /// Area of the surface [m²].
+    #[getter]
+    fn area(&self) -> f64 {
+        self.shape.mesh().report().area
+    }
+
+    /// Centre of mass at a uniform density (3,) [m].
+    #[getter]
+    fn centre_of_mass(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
+        three(py, self.shape.mesh().mass_properties().centre)
+    }
+
+    /// Inertia about the centre of mass at a density of 1 kg/m³ (3, 3) [kg m²].
+    #[getter]
+    fn inertia<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let m = self.shape.mesh().mass_properties().inertia;
+        from_points(py, vec![m.row(0), m.row(1), m.row(2)])
+    }
+
+    /// The box of the surface: its smallest and its largest corner (2, 3) [m].
+    #[getter]
+    fn aabb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let aabb = self.shape.aabb();
+        from_points(py, vec![aabb.min, aabb.max])
+    }
+
+    /// Vertices of the cleaned mesh (n, 3) [m]; a copy.
+    #[getter]
+    fn vertices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        from_points(py, self.shape.mesh().positions().to_vec())
+    }
+
+    /// Triangles of the cleaned mesh (m, 3); a copy.
+    #[getter]
+    fn faces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let faces = self.shape.mesh().triangles().to_vec();
+        let n = faces.len();
+        numpy::PyArrayMethods::reshape(&PyArray1::from_vec(py, array::flat::<[u32; 3], u32>(faces)), [n, 3])
+    }
+
+    /// Points on the surface (k, 3) [m], in the order of the ids of contacts; a copy.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let tree = self.shape.tree();
+        from_points(py, (0..tree.len()).map(|i| tree.position(i)).collect())
+    }
+
+    /// Outward normals of these points (k, 3), unit; a copy.
+    #[getter]
+    fn normals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let tree = self.shape.tree();
+        from_points(py, (0..tree.len()).map(|i| tree.normal(i).as_dvec3()).collect())
+    }
+
+    /// What was found in the mesh, and what was done about it.
+    #[getter]
+    fn report(&self) -> Report {
+        Report::new(&self.shape)
+    }
+
+    /// Signed distances of points (n, 3) [m], in the shape's frame: (n,), negative inside.
+    ///
+    /// By the field, whose errors ``error_bound_band`` and ``error_bound_far`` bound; outside its box a lower bound of the distance. With
+    /// ``exact=True`` to the triangles themselves, slower. With ``gradients=True`` also the outward gradients (n, 3). Points of float32 give
+    /// distances of float32. A point that is not finite gives NaN.
+    #[pyo3(signature = (points, exact=false, gradients=false, threads=0))]
+    fn signed_distance<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        exact: bool,
+        gradients: bool,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !exact
+            && !gradients
+            && let Ok(single) = points.extract::<PyReadonlyArray2<'py, f32>>()
+            && single.is_c_contiguous()
+            && single.shape()[1] == 3
+        {
+            let points: &[Vec3] = bytemuck::cast_slice(single.as_slice()?);
+            let out =
+                guard::on_threads(py, threads, || self.distances(points, |p| p.as_dvec3(), |d| d as f32))?;
+            return Ok(PyArray1::from_vec(py, out).into_any());
+        }
+        let rows = Points::new("points", points)?;
+        let points = rows.as_slice()?;
+        let shape = &self.shape;
+        if !exact && !gradients {
+            let out = guard::on_threads(py, threads, || self.distances(points, |p| *p, |d| d))?;
+            return Ok(PyArray1::from_vec(py, out).into_any());
+        }
+        let mut distances = vec![0.0; points.len()];
+        let mut ways = vec![DVec3::ZERO; if gradients { points.len() } else { 0 }];
+        guard::on_threads(py, threads, || {
+            let ask = |p: DVec3| match exact {
+                true => signed(shape, p),
+                false => {
+                    let s = shape.field().sample(p);
+                    (s.distance, s.gradient)
+                }
+            };
+            if gradients {
+                par::zip_chunks_mut(&mut distances, CHUNK, &mut ways, CHUNK, |c, distances, ways| {
+                    for ((d, w), p) in distances.iter_mut().zip(ways).zip(&points[c * CHUNK..]) {
+                        (*d, *w) = ask(*p);
+                    }
+                });
+            } else {
+                par::chunks_mut(&mut distances, CHUNK, |c, distances| {
+                    for (d, p) in distances.iter_mut().zip(&points[c * CHUNK..]) {
+                        *d = ask(*p).0;
+                    }
+                });
+            }
+        })?;
+        let distances = PyArray1::from_vec(py, distances);
+        if gradients {
+            return Ok((distances, from_points(py, ways)?).into_pyobject(py)?.into_any());
+        }
+        Ok(distances.into_any())
+    }
+
+    /// The points of the surface closest to points (n, 3) [m]: where (n, 3), how far (n,), not negative, and on which triangle (n,).
+    ///
+    /// Exact. Triangles are counted as ``faces`` has them, those that close holes after them. A point that is not finite gives NaN and -1.
+    #[pyo3(signature = (points, threads=0))]
+    fn closest_point<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Closest<'py>> {
+        let rows = Points::new("points", points)?;
+        let points = rows.as_slice()?;
+        let exact = self.shape.exact();
+        let found = guard::on_threads(py, threads, || {
+            let pieces = par::map(points.len().div_ceil(CHUNK), |c| {
+                let end = points.len().min((c + 1) * CHUNK);
+                points[c * CHUNK..end].iter().map(|p| exact.closest(*p, None)).collect::<Vec<_>>()
+            });
+            pieces.into_iter().flatten().collect::<Vec<_>>()
+        })?;
+        let triangle =
+            |c: &palpate::field::Closest| if c.distance.is_nan() { -1 } else { i64::from(c.triangle) };
+        Ok((
+            from_points(py, found.iter().map(|c| c.point).collect())?,
+            PyArray1::from_vec(py, found.iter().map(|c| c.distance).collect()),
+            PyArray1::from_vec(py, found.iter().map(triangle).collect()),
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        let r = self.shape.mesh().report();
+        let points = self.shape.tree().len();
+        format!("<palpate.Shape: {} triangles, voxels of {} m, {points} points>", r.triangles, self.voxel())
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(pyo3::exceptions::PyTypeError::new_err(
+            "a Shape is not pickled: save() it to a .palp file, which load() maps into memory",
+        ))
+    }
+}
+
+impl PyShape {
+    /// Distances by the field's fast path, in pieces on all threads.
+    fn distances<P: Sync, D: Copy + Default + Send>(
+        &self,
+        points: &[P],
+        place: impl Fn(&P) -> DVec3 + Sync + Send,
+        kept: impl Fn(f64) -> D + Sync + Send,
+    ) -> Vec<D> {
+        let field = self.shape.field();
+        let origin = field.lattice().origin;
+        let mut out = vec![D::default(); points.len()];
+        par::chunks_mut(&mut out, CHUNK, |c, out| {
+            let points = &points[c * CHUNK..][..out.len()];
+            let local: Vec<Vec3> = points.iter().map(|p| (place(p) - origin).as_vec3()).collect();
+            let mut distances = vec![0.0_f32; out.len()];
+            field.distances_here(&local, &mut distances);
+            for ((out, d), p) in out.iter_mut().zip(distances).zip(points) {
+                // What single precision cannot hold, or is no place.
+                *out = kept(if d.is_finite() { f64::from(d) } else { field.sample(place(p)).distance });
+            }
+        });
+        out
+    }
+}
+
+/// Signed distance to the triangles themselves, and the way out.
+fn signed(shape: &Shape, p: DVec3) -> (f64, DVec3) {
+    let found = shape.exact().closest(p, None);
+    if found.distance.is_nan() {
+        return (f64::NAN, DVec3::ZERO);
+    }
+    let (lower, upper) = shape.field().bounds(p);
+    let inside = if lower > 0.0 {
+        false
+    } else if upper < 0.0 {
+        true
+    } else {
+        shape.field().sample(p).distance < 0.0
+    };
+    let way = (p - found.point).normalize_or_zero();
+    if inside { (-found.distance, -way) } else { (found.distance, way) }
+}

@@ -1,0 +1,133 @@
+"""Many poses: the same as one by one."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+
+import palpate
+from conftest import matrix, quaternion
+
+
+@pytest.fixture(scope="module")
+def poses():
+    rng = np.random.default_rng(7)
+    n = 200
+    positions = np.array([0.058, 0, 0]) + rng.uniform(-0.02, 0.02, (n, 3))
+    return positions, quaternion(rng, n)
+
+
+def test_batch_is_single(gear, torus, poses):
+    found = palpate.wrench_batch(gear, torus, poses, stiffness=1e9, full=True)
+    alone = palpate.contacts_batch(gear, torus, poses, full=True)
+    meets = palpate.intersects_batch(gear, torus, poses)
+    apart = palpate.distance_batch(gear, torus, poses)
+    # Some touch, some do not.
+    assert 0.2 < (found.count > 0).mean() < 0.98
+    assert found.offsets.shape == (201,) and found.offsets[-1] == len(found.contacts)
+    np.testing.assert_array_equal(np.diff(found.offsets), found.count)
+    np.testing.assert_array_equal(alone.count, found.count)
+    np.testing.assert_array_equal(alone.contacts, found.contacts)
+    for i, pose in enumerate(zip(*poses)):
+        one = palpate.contacts(gear, torus, pose_b=pose)
+        np.testing.assert_array_equal(found.contacts[found.offsets[i] : found.offsets[i + 1]], one)
+        push = palpate.wrench(gear, torus, pose_b=pose, stiffness=1e9)
+        np.testing.assert_array_equal(push.force, found.force[i])
+        np.testing.assert_array_equal(push.torque, found.torque[i])
+        assert push.area == found.area[i]
+        assert meets[i] == palpate.intersects(gear, torus, pose_b=pose)
+        d = palpate.distance(gear, torus, pose_b=pose)
+        assert (d.distance, d.bound) == (apart.distance[i], apart.bound[i])
+        np.testing.assert_array_equal(d.witness_a, apart.witness_a[i])
+        np.testing.assert_array_equal(d.witness_b, apart.witness_b[i])
+        if len(one):
+            assert found.deepest[i] == one[one["distance"].argmin()]
+        else:
+            assert np.isnan(found.deepest[i]["distance"]) and found.deepest[i]["id"] == 2**32 - 1
+
+
+def test_lists_only_on_request(gear, poses):
+    found = palpate.contacts_batch(gear, gear, poses)
+    assert found.offsets is None and found.contacts is None
+    assert found.deepest.dtype == palpate.CONTACT and found.count.dtype == np.int64
+
+
+def test_all_ways_to_give_poses(gear, poses):
+    positions, quaternions = poses
+    expected = palpate.distance_batch(gear, gear, poses).distance
+    seven = np.concatenate([positions, quaternions], axis=1)
+    matrices = np.stack([matrix(p, q) for p, q in zip(*poses)])
+    np.testing.assert_array_equal(palpate.distance_batch(gear, gear, seven).distance, expected)
+    np.testing.assert_allclose(palpate.distance_batch(gear, gear, matrices).distance, expected, atol=1e-9)
+    np.testing.assert_allclose(palpate.distance_batch(gear, gear, matrices[::-1]).distance[::-1], expected, atol=1e-9)
+    single = palpate.distance_batch(gear, gear, matrices.astype(np.float32)).distance
+    np.testing.assert_allclose(single, expected, atol=1e-6)
+
+
+def test_pose_a(gear, poses):
+    rng = np.random.default_rng(3)
+    w = matrix(rng.uniform(-1, 1, 3), quaternion(rng))
+    matrices = np.stack([matrix(p, q) for p, q in zip(*poses)])
+    here = palpate.wrench_batch(gear, gear, matrices, stiffness=1e9)
+    there = palpate.wrench_batch(gear, gear, w @ matrices, pose_a=w, stiffness=1e9)
+    # A point within rounding of the surface may change sides; its force is none.
+    np.testing.assert_allclose(here.force @ w[:3, :3].T, there.force, rtol=1e-3, atol=1e-2)
+    one = palpate.distance_batch(gear, gear, matrices)
+    two = palpate.distance_batch(gear, gear, w @ matrices, pose_a=w)
+    np.testing.assert_allclose(one.distance, two.distance, atol=1e-6)
+    apart = one.distance > 1e-3
+    np.testing.assert_allclose(np.linalg.norm(two.witness_a - two.witness_b, axis=1)[apart], two.distance[apart], atol=1e-9)
+
+
+def test_threads_do_not_change_bits(gear, poses):
+    one = palpate.wrench_batch(gear, gear, poses, stiffness=1e9, full=True, threads=1)
+    for threads in (0, 2, 3):
+        other = palpate.wrench_batch(gear, gear, poses, stiffness=1e9, full=True, threads=threads)
+        np.testing.assert_array_equal(one.contacts, other.contacts)
+        np.testing.assert_array_equal(one.force, other.force)
+
+
+def test_no_poses(gear):
+    for none in (np.zeros((0, 4, 4)), np.zeros((0, 7)), (np.zeros((0, 3)), np.zeros((0, 4))), []):
+        found = palpate.wrench_batch(gear, gear, none, stiffness=1e9, full=True)
+        assert len(found.count) == 0 and found.force.shape == (0, 3) and found.offsets.tolist() == [0]
+        assert palpate.intersects_batch(gear, gear, none).shape == (0,)
+
+
+BAD = [
+    (np.eye(4), r"poses has shape \(4, 4\)"),
+    (np.zeros((3, 6)), r"poses has shape \(3, 6\)"),
+    ((np.zeros((3, 3)), np.ones((2, 4))), "3 positions but 2 quaternions"),
+    ((np.zeros((3, 2)), np.ones((3, 4))), "positions of poses"),
+    ((np.zeros((3, 3)), np.zeros((3, 4))), r"quaternion of poses\[0\] has no length"),
+    (np.stack([np.eye(4), np.full((4, 4), np.nan)]), r"poses\[1\] holds NaN"),
+    (np.stack([np.eye(4), np.diag([3.0, 3, 3, 1])]), r"poses\[1\] is no rigid motion"),
+    (np.zeros((2, 7), complex), "complex128"),
+    ("poses", "poses"),
+    (None, "poses"),
+]
+
+
+@pytest.mark.parametrize(("poses", "says"), BAD)
+def test_bad_poses_are_named(gear, poses, says):
+    for ask in (palpate.contacts_batch, palpate.distance_batch, palpate.intersects_batch):
+        with pytest.raises(palpate.InputError, match=says):
+            ask(gear, gear, poses)
+
+
+def _in_a_fork(queue, gear, poses):
+    queue.put(palpate.intersects_batch(gear, gear, poses).sum())
+
+
+def test_after_a_fork_batches_still_work(gear, poses):
+    """The pool's threads do not follow into a child; without care it would wait for them for ever."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("no fork here")
+    expected = palpate.intersects_batch(gear, gear, poses).sum()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_a_fork, args=(queue, gear, poses))
+    child.start()
+    assert queue.get(timeout=60) == expected
+    child.join(60)
+    assert child.exitcode == 0
