@@ -42,7 +42,7 @@ pub(crate) fn clash(
     let (depth, points, beside) = match deep.filter(|d| d.depth > tolerance) {
         Some(d) => (d.depth, d.points, 0.0),
         None => match common(a, b, a_from_b, tolerance) {
-            Some((thick, p)) => (thick, [p; 2], tolerance),
+            Some(p) => (out.depth, [p; 2], tolerance),
             None => return contact(deep.map_or(0.0, |d| d.depth)),
         },
     };

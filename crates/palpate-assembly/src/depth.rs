@@ -81,9 +81,9 @@ fn order(p: DVec3, q: DVec3) -> core::cmp::Ordering {
     p.x.total_cmp(&q.x).then(p.y.total_cmp(&q.y)).then(p.z.total_cmp(&q.z))
 }
 
-/// Of shapes whose surfaces lie on each other: whether their insides do too, and how thick what they share is, as far as points that
-/// are moved inward tell [m]. A point of A's frame in the middle of it.
-pub(crate) fn common(a: &Shape, b: &Shape, a_from_b: &Pose, tolerance: f64) -> Option<(f64, DVec3)> {
+/// Of shapes whose surfaces lie on each other: whether their insides do too, by more than the tolerance, as far as points that are
+/// moved inward tell. The point that is deepest in both, in A's frame.
+pub(crate) fn common(a: &Shape, b: &Shape, a_from_b: &Pose, tolerance: f64) -> Option<DVec3> {
     let b_from_a = a_from_b.inverse();
     let swapped = a.tree().len() < b.tree().len();
     let tree = if swapped { a.tree() } else { b.tree() };
@@ -96,10 +96,10 @@ pub(crate) fn common(a: &Shape, b: &Shape, a_from_b: &Pose, tolerance: f64) -> O
             let own = p - inward * n;
             let s = if swapped { own } else { a_from_b.point(own) };
             let depth = -a.field().bounds(s).1.max(b.field().bounds(b_from_a.point(s)).1);
-            if depth > 0.5 * tolerance && best.is_none_or(|b| 2.0 * depth > b.0) {
-                best = Some((2.0 * depth, s));
+            if depth > tolerance && best.is_none_or(|b| depth > b.0) {
+                best = Some((depth, s));
             }
         }
     }
-    best.filter(|b| b.0 > tolerance)
+    best.map(|b| b.1)
 }

@@ -60,7 +60,7 @@ pub struct Outcome {
     /// What it is.
     pub kind: Kind,
     /// Apart: the distance of the surfaces, exact up to rounding. Overlapping: minus the depth, the distance of the deepest point
-    /// of one part from the surface of the other; of parts whose surfaces coincide, minus the thickness of what they share [m].
+    /// of one part from the surface of the other; of parts whose surfaces coincide, minus the length of the way out [m].
     pub distance: f64,
     /// Where it is measured: on the first part, and on the second [m].
     pub points: [[f64; 3]; 2],
