@@ -5,6 +5,7 @@
 //! Calls into the engine are in `engine`, so that this program says in one place what it needs.
 
 mod ask;
+mod assembly;
 mod cmd;
 mod describe;
 mod drop;
@@ -43,6 +44,8 @@ const EXAMPLES: &str = "Examples:
   palpate query bolt.palp nut.palp --pose \"0 0 0.01 0 0 0 1\" --picture nut.png
                                                do they touch, where, how deep, how far apart?
   palpate clearance arm.palp cell.palp --trajectory poses.csv --min 5mm --report motion.html
+  palpate assembly gearbox/ --unit mm --clearance 0.5mm -o check
+                                               which of many parts clash, or come too near?
   palpate drop gear.stl --unit mm --onto terrain -o fall
                                                let it fall, and watch it on a page
   palpate soft cloth.obj hand.obj -o touch     let them wave and meet: which triangles do, in each step
@@ -92,6 +95,7 @@ enum Command {
     Report(cmd::report::Args),
     Query(cmd::query::Args),
     Clearance(cmd::clearance::Args),
+    Assembly(cmd::assembly::Args),
     Drop(cmd::drop::Args),
     Soft(cmd::soft::Args),
     Touch(cmd::touch::Args),
@@ -123,6 +127,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Some(Command::Report(args)) => cmd::report::run(&args, &global),
         Some(Command::Query(args)) => cmd::query::run(&args, &global),
         Some(Command::Clearance(args)) => cmd::clearance::run(&args, &global),
+        Some(Command::Assembly(args)) => cmd::assembly::run(&args, &global),
         Some(Command::Drop(args)) => cmd::drop::run(&args, &global),
         Some(Command::Soft(args)) => cmd::soft::run(&args, &global),
         Some(Command::Touch(args)) => cmd::touch::run(&args, &global),

@@ -11,6 +11,8 @@ use std::fmt::Write;
 pub struct Page {
     title: String,
     body: String,
+    /// Whether a table sorts itself.
+    sorts: bool,
 }
 
 /// A picture with its words.
@@ -57,10 +59,32 @@ footer{color:var(--dim);font-size:.9rem;border-top:1px solid var(--line);margin-
 code{font-family:ui-monospace,monospace;font-size:.92em}
 ";
 
+/// Headings of tables that sort themselves.
+const SORT_STYLE: &str = "
+.sorts button{all:unset;cursor:pointer}.sorts button:focus-visible{outline:2px solid var(--blue)}
+.sorts [aria-sort=ascending] button:after{content:' \\25b2'}.sorts [aria-sort=descending] button:after{content:' \\25bc'}
+";
+
+/// Sorts rows by numbers where cells have them, else by words; a second click turns the order.
+const SORT: &str = "
+for(const table of document.querySelectorAll('table.sorts')){
+  const heads=[...table.tHead.rows[0].cells],body=table.tBodies[0];
+  heads.forEach((head,i)=>head.querySelector('button').addEventListener('click',()=>{
+    const turn=head.getAttribute('aria-sort')==='ascending'?-1:1;
+    const value=r=>{const c=r.cells[i];return c.dataset.v===undefined?c.textContent:c.dataset.v==='-inf'?-Infinity:+c.dataset.v};
+    const rows=[...body.rows].map(r=>[value(r),r]);
+    rows.sort(([x],[y])=>turn*(typeof x==='string'?x.localeCompare(y,undefined,{numeric:true}):x<y?-1:x>y?1:0));
+    heads.forEach(h=>h.removeAttribute('aria-sort'));
+    head.setAttribute('aria-sort',turn>0?'ascending':'descending');
+    body.append(...rows.map(r=>r[1]));
+  }));
+}
+";
+
 impl Page {
     /// A page with a heading.
     pub fn new(title: &str) -> Self {
-        Self { title: title.to_owned(), body: format!("<h1>{}</h1>\n", escape(title)) }
+        Self { title: title.to_owned(), body: format!("<h1>{}</h1>\n", escape(title)), sorts: false }
     }
 
     /// A sentence or two below the heading.
@@ -112,6 +136,32 @@ impl Page {
                 };
             }
             self.body.push_str("</tr>");
+        }
+        self.body.push_str("</tbody></table></div>\n");
+    }
+
+    /// As [`Page::table`], with a script that sorts it by the column whose heading is clicked. Each cell has its words and what it is
+    /// sorted by; not a number: by its words.
+    pub fn sortable_table(&mut self, caption: &str, columns: &[&str], rows: &[Vec<(String, f64)>]) {
+        self.sorts = true;
+        let _ = write!(
+            self.body,
+            "<div class=\"card\"><table class=\"sorts\"><caption>{}</caption><thead><tr>",
+            escape(caption)
+        );
+        for name in columns {
+            let _ = write!(self.body, "<th scope=\"col\"><button>{}</button></th>", escape(name));
+        }
+        self.body.push_str("</tr></thead><tbody>\n");
+        for row in rows {
+            self.body.push_str("<tr>");
+            for (text, value) in row {
+                let _ = match value.is_nan() {
+                    true => write!(self.body, "<td>{}</td>", escape(text)),
+                    false => write!(self.body, "<td data-v=\"{value}\">{}</td>", escape(text)),
+                };
+            }
+            self.body.push_str("</tr>\n");
         }
         self.body.push_str("</tbody></table></div>\n");
     }
@@ -177,7 +227,11 @@ impl Page {
 
     /// The whole page. It loads nothing: a content security policy in it forbids that.
     pub fn html(&self) -> String {
-        whole(&self.title, "", "", &self.body)
+        if !self.sorts {
+            return whole(&self.title, "", "", &self.body);
+        }
+        let body = format!("{}<script>{SORT}</script>\n", self.body);
+        whole(&self.title, SORT_STYLE, "script-src 'unsafe-inline'; ", &body)
     }
 
     /// What was added after the heading.
@@ -233,6 +287,9 @@ mod tests {
         page.section("Mesh");
         page.key_values(&[("What", vec![("triangles".into(), "12 <b>".into())])]);
         page.table("T", &["a", "b"], &[vec!["1".into(), "2".into()]]);
+        assert!(!page.html().contains("<script>"));
+        page.sortable_table("S", &["a", "b"], &[vec![("x<".into(), f64::NAN), ("1 mm".into(), 1e-3)]]);
+        assert!(page.html().contains("<td>x&lt;</td><td data-v=\"0.001\">1 mm</td>"));
         page.warnings(&["5 holes".into()], "none");
         page.warnings(&[], "nothing found");
         let image = Image::new(2, 2);

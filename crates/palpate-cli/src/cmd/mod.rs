@@ -1,5 +1,6 @@
 //! One file for each command: its arguments, what it does and how it answers.
 
+pub(crate) mod assembly;
 pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod clearance;

@@ -27,23 +27,35 @@ const STORED_ELSEWHERE: [&str; 5] = [
 /// Reads a glTF or GLB file. `folder`: where external buffers are; None refuses them.
 pub(super) fn parse(bytes: &[u8], scale: f64, folder: Option<&Path>) -> Result<RawMesh, ReadError> {
     let data = Data::open(bytes, folder)?;
-    let document = &data.document;
-    if let Some(name) = document.extensions_required.iter().find(|e| STORED_ELSEWHERE.contains(&e.as_str())) {
-        return Err(compressed(Place::Header, name));
-    }
+    readable(&data.document)?;
     let mut scene = Scene { data: &data, soup: Soup::new(Format::Gltf, scale, 0) };
-    let placed_meshes = placed_meshes(document)?;
-    limit_copies(&data, &placed_meshes)?;
-    for (mesh, scene_from_node) in placed_meshes {
-        let found = document.meshes.get(mesh).ok_or_else(|| {
-            fail("mesh", mesh, format!("a node uses it but the file has {} meshes", document.meshes.len()))
-        })?;
-        let mut placed = BTreeMap::new();
-        for primitive in &found.primitives {
-            scene.add(mesh, primitive, scene_from_node, &mut placed)?;
-        }
+    let placed_meshes = placed_meshes(&data.document)?;
+    limit_copies(&data, &placed_meshes.iter().map(|p| p.mesh).collect::<Vec<_>>())?;
+    for placed in placed_meshes {
+        scene.mesh(placed.mesh, placed.scene_from_node)?;
     }
     scene.soup.finish(|mesh| Place::Element("mesh", mesh))
+}
+
+/// Refuses a file whose positions are in a form that is not read.
+pub(super) fn readable(document: &Document) -> Result<(), ReadError> {
+    match document.extensions_required.iter().find(|e| STORED_ELSEWHERE.contains(&e.as_str())) {
+        Some(name) => Err(compressed(Place::Header, name)),
+        None => Ok(()),
+    }
+}
+
+/// A mesh's name, if it has one.
+pub(super) fn mesh_name(document: &Document, mesh: usize) -> Option<String> {
+    document.meshes.get(mesh)?.name.clone().filter(|n| !n.is_empty())
+}
+
+/// A use of a mesh.
+pub(super) struct Use {
+    pub(super) mesh: usize,
+    /// The node's, if it has one.
+    pub(super) name: Option<String>,
+    pub(super) scene_from_node: DMat4,
 }
 
 fn fail(kind: &'static str, index: usize, problem: impl std::fmt::Display) -> ReadError {
@@ -59,10 +71,11 @@ fn compressed(place: Place, extension: &str) -> ReadError {
 
 /// Every use of a mesh in the scene, with its pose, in depth-first order. Each node is visited once at most, as the
 /// standard demands, so a ring of nodes ends and shared nodes cannot multiply.
-fn placed_meshes(document: &Document) -> Result<Vec<(usize, DMat4)>, ReadError> {
+pub(super) fn placed_meshes(document: &Document) -> Result<Vec<Use>, ReadError> {
     let nodes = &document.nodes;
     if nodes.is_empty() {
-        return Ok((0..document.meshes.len()).map(|m| (m, DMat4::IDENTITY)).collect());
+        let whole = |mesh| Use { mesh, name: None, scene_from_node: DMat4::IDENTITY };
+        return Ok((0..document.meshes.len()).map(whole).collect());
     }
     let roots: Vec<usize> = if document.scenes.is_empty() {
         let mut is_child = vec![false; nodes.len()];
@@ -93,7 +106,8 @@ fn placed_meshes(document: &Document) -> Result<Vec<(usize, DMat4)>, ReadError> 
             return Err(fail("node", n, "its transform is not finite"));
         }
         if let Some(mesh) = node.mesh {
-            placed.push((mesh, scene_from_node));
+            let name = node.name.clone().filter(|n| !n.is_empty());
+            placed.push(Use { mesh, name, scene_from_node });
         }
         stack.extend(node.children.iter().rev().map(|&c| (c, scene_from_node)));
     }
@@ -113,9 +127,9 @@ fn parent_from_node(node: &Node) -> DMat4 {
 }
 
 /// What is collected from a scene.
-struct Scene<'a> {
-    data: &'a Data<'a>,
-    soup: Soup,
+pub(super) struct Scene<'a> {
+    pub(super) data: &'a Data<'a>,
+    pub(super) soup: Soup,
 }
 
 /// The positions of an accessor, and the vertex that the first of them became at this node.
@@ -125,6 +139,19 @@ struct Placed {
 }
 
 impl Scene<'_> {
+    /// Adds the triangles of a mesh.
+    pub(super) fn mesh(&mut self, mesh: usize, scene_from_node: DMat4) -> Result<(), ReadError> {
+        let meshes = &self.data.document.meshes;
+        let found = meshes.get(mesh).ok_or_else(|| {
+            fail("mesh", mesh, format!("a node uses it but the file has {} meshes", meshes.len()))
+        })?;
+        let mut placed = BTreeMap::new();
+        for primitive in &found.primitives {
+            self.add(mesh, primitive, scene_from_node, &mut placed)?;
+        }
+        Ok(())
+    }
+
     /// Adds the triangles of one primitive; points and lines have none. `placed`: the accessors that other primitives
     /// of this mesh have brought in, since exporters let many share one.
     fn add(
@@ -188,7 +215,7 @@ impl Scene<'_> {
 }
 
 /// Refuses a scene whose copies would be far larger than the file, before anything is read.
-fn limit_copies(data: &Data<'_>, placed: &[(usize, DMat4)]) -> Result<(), ReadError> {
+pub(super) fn limit_copies(data: &Data<'_>, placed: &[usize]) -> Result<(), ReadError> {
     let document = &data.document;
     // A count that the buffers cannot hold is refused when the accessor is read.
     let count = |a: usize| document.accessors.get(a).map_or(0, |a| a.count.min(data.size()));
@@ -205,7 +232,7 @@ fn limit_copies(data: &Data<'_>, placed: &[(usize, DMat4)]) -> Result<(), ReadEr
     // What is not repeated has its own bytes in the file and cannot be more than a few for each.
     let limit = MAX_REPEATED.max(data.size().saturating_mul(4));
     let mut total = 0usize;
-    for &(mesh, _) in placed {
+    for &mesh in placed {
         total = total.saturating_add(sizes.get(mesh).copied().unwrap_or(0));
         if total > limit {
             let copies = placed.len();

@@ -45,6 +45,7 @@ pub(super) struct Scene {
 
 #[derive(Deserialize)]
 pub(super) struct Node {
+    pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) children: Vec<usize>,
     pub(super) mesh: Option<usize>,
@@ -56,6 +57,7 @@ pub(super) struct Node {
 
 #[derive(Deserialize)]
 pub(super) struct MeshEntry {
+    pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) primitives: Vec<Primitive>,
 }
