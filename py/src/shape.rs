@@ -8,11 +8,12 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use palpate::field::Source;
 use palpate::mesh::{RawMesh, RepairParams, samples, unit_scale};
 use palpate::progress::Silent;
-use palpate::shape::{ShapeParams, Size};
+use palpate::shape::{ShapeParams, Size, Triangles};
 use palpate::{Mesh, Shape, par};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Cells along the largest extent, unless said otherwise \[1\].
 const RESOLUTION: u32 = 128;
@@ -28,6 +29,14 @@ const CHUNK: usize = 4096;
 #[pyclass(name = "Shape", module = "palpate", frozen, weakref)]
 pub(crate) struct PyShape {
     pub(crate) shape: Shape,
+    /// Made when exact distances are first asked for.
+    exact: OnceLock<Triangles>,
+}
+
+impl PyShape {
+    fn of(shape: Shape) -> Self {
+        Self { shape, exact: OnceLock::new() }
+    }
 }
 
 /// How fine a shape is to be.
@@ -62,7 +71,7 @@ impl Fineness {
             let voxel = self.size.voxel(mesh.aabb()).map_err(error::build)?;
             Shape::build(mesh, voxel, &self.params).map_err(error::build)
         })??;
-        Ok(PyShape { shape })
+        Ok(PyShape::of(shape))
     }
 }
 
@@ -169,7 +178,7 @@ impl PyShape {
     #[pyo3(signature = (path, threads=0))]
     fn load(_class: &Bound<'_, PyType>, py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
         let opened = guard::on_threads(py, threads, || Shape::open(path, &ShapeParams::default(), &Silent))?;
-        Ok(Self { shape: opened.map_err(error::asset)? })
+        Ok(Self::of(opened.map_err(error::asset)?))
     }
 
     /// Writes a `.palp` file: whole, or not at all.
@@ -180,7 +189,7 @@ impl PyShape {
     /// The same shape, larger by a factor.
     fn scaled(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
         let shape = guard::alone(py, || self.shape.scaled(factor))?.map_err(error::build)?;
-        Ok(Self { shape })
+        Ok(Self::of(shape))
     }
 
     /// Edge of a cell of the field [m].
@@ -320,23 +329,19 @@ impl PyShape {
         let mut distances = vec![0.0; points.len()];
         let mut ways = vec![DVec3::ZERO; if gradients { points.len() } else { 0 }];
         guard::on_threads(py, threads, || {
-            let ask = |p: DVec3| match exact {
-                true => signed(shape, p),
-                false => {
-                    let s = shape.field().sample(p);
-                    (s.distance, s.gradient)
-                }
-            };
+            let triangles = exact.then(|| self.exact.get_or_init(|| shape.triangles()));
+            let ask = |p: DVec3| triangles.map_or_else(|| shape.field().sample(p), |t| t.sample(p));
             if gradients {
                 par::zip_chunks_mut(&mut distances, CHUNK, &mut ways, CHUNK, |c, distances, ways| {
                     for ((d, w), p) in distances.iter_mut().zip(ways).zip(&points[c * CHUNK..]) {
-                        (*d, *w) = ask(*p);
+                        let s = ask(*p);
+                        (*d, *w) = (s.distance, s.gradient);
                     }
                 });
             } else {
                 par::chunks_mut(&mut distances, CHUNK, |c, distances| {
                     for (d, p) in distances.iter_mut().zip(&points[c * CHUNK..]) {
-                        *d = ask(*p).0;
+                        *d = ask(*p).distance;
                     }
                 });
             }
@@ -413,22 +418,4 @@ impl PyShape {
         });
         out
     }
-}
-
-/// Signed distance to the triangles themselves, and the way out.
-fn signed(shape: &Shape, p: DVec3) -> (f64, DVec3) {
-    let found = shape.exact().closest(p, None);
-    if found.distance.is_nan() {
-        return (f64::NAN, DVec3::ZERO);
-    }
-    let (lower, upper) = shape.field().bounds(p);
-    let inside = if lower > 0.0 {
-        false
-    } else if upper < 0.0 {
-        true
-    } else {
-        shape.field().sample(p).distance < 0.0
-    };
-    let way = (p - found.point).normalize_or_zero();
-    if inside { (-found.distance, -way) } else { (found.distance, way) }
 }

@@ -78,6 +78,20 @@ def test_exact_distance(cube, rng):
     np.testing.assert_allclose(cube.signed_distance(points, exact=True), cube_distance(points), atol=1e-9)
 
 
+def test_exact_sides_on_a_curved_surface(gear, rng):
+    """Hardly off the surface of a coarse field, along its own normals: the side is known."""
+    faces, vertices = gear.faces, gear.vertices
+    corners = vertices[faces[rng.integers(0, len(faces), 3000)]]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    offset = rng.uniform(-1e-6, 1e-6, 3000)
+    points = corners.mean(axis=1) + offset[:, None] * normals
+    exact = gear.signed_distance(points, exact=True)
+    np.testing.assert_allclose(exact, offset, atol=1e-12)
+    # The field alone is wrong about some.
+    assert ((gear.signed_distance(points) < 0) != (offset < 0)).mean() > 0.01
+
+
 def test_gradients_point_outward(cube, rng):
     points = rng.uniform(-0.55, 0.55, (2000, 3))
     distance, gradient = cube.signed_distance(points, gradients=True)

@@ -2,6 +2,9 @@
 
 mod place;
 mod scale;
+mod triangles;
+
+pub use triangles::Triangles;
 
 use crate::field::packed::Packed;
 use crate::field::{Exact, FarGrid, Field, FieldError, FieldParams};

@@ -37,7 +37,7 @@ mod scan;
 mod sign;
 pub mod source;
 mod spread;
-mod surface;
+pub(crate) mod surface;
 pub(crate) mod walk;
 pub(crate) mod witness;
 
