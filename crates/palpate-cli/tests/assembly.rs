@@ -4,9 +4,12 @@
 
 mod common;
 
-use common::{Folder, cuboid, has_keys, palpate, refuses, stdout};
+use common::{Folder, command, cuboid, has_keys, palpate, refuses, stdout};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 /// The one object on standard output, and the exit code.
 fn answer(args: &[&str]) -> (Value, i32) {
@@ -82,4 +85,31 @@ fn exit_codes_and_broken_parts() {
     let (value, code) = answer(&args);
     assert_eq!((code, &value["failures"][0]["part"]), (2, &"e.stl".into()));
     assert_eq!(value["clashes"], 1, "the rest goes on");
+}
+
+#[test]
+fn a_killed_run_goes_on_and_writes_the_same_files() {
+    let folder = Folder::new("killed");
+    let whole = folder.path("whole");
+    let killed = folder.path("killed");
+    let look = |out: &str| palpate(&["assembly", "sample:48:9", "--pictures", "2", "--quiet", "-o", out]);
+    assert_eq!(look(&whole).status.code(), Some(1));
+    // Ended as soon as something is in the journal: some pairs are known then, and most are not.
+    let mut child = command(&["assembly", "sample:48:9", "--quiet", "-o", &killed])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journal = format!("{killed}/findings.journal");
+    while child.try_wait().unwrap().is_none() && fs::metadata(&journal).map_or(0, |m| m.len()) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!Path::new(&format!("{killed}/findings.csv")).exists(), "it was killed before its end");
+    assert_eq!(look(&killed).status.code(), Some(1));
+    for file in ["findings.csv", "findings.json", "assembly.html", "findings.journal"] {
+        let [x, y] = [&whole, &killed].map(|f| fs::read(format!("{f}/{file}")).unwrap());
+        assert!(x == y, "{file}");
+    }
 }
