@@ -68,7 +68,10 @@ impl Entry {
     /// The places at the start and the end, in metres.
     pub(crate) fn poses(&self, scale: f64) -> Result<(Pose, Option<Pose>), String> {
         let pose = |position: [f64; 3], rotation: [f64; 4]| {
-            let pose = Pose::new(DQuat::from_array(rotation), scale * DVec3::from_array(position));
+            let (turn, at) = (DQuat::from_array(rotation), scale * DVec3::from_array(position));
+            // What is unit stays as it is, to the last bit.
+            let unit = (turn.length_squared() - 1.0).abs() <= 4.0 * f64::EPSILON;
+            let pose = if unit { Pose { rotation: turn, translation: at } } else { Pose::new(turn, at) };
             let named = self.name.as_ref().unwrap_or(&self.part);
             let problem =
                 || format!("{named}: its place has a number that is not finite, or a rotation of no length");
