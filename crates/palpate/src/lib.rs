@@ -42,7 +42,7 @@
 //! | a shape to ask about | [`Shape::build`]; kept in a file: [`Shape::cached`], [`Shape::open`] |
 //! | the same shape larger | [`Shape::scaled`] |
 //! | an open terrain as a solid | [`mesh::thicken`] |
-//! | how far a point is from a surface, and which way out | [`Field::sample`], exactly [`field::Exact`] |
+//! | how far a point is from a surface, and which way out | [`Field::sample`], exactly [`field::Exact`], [`Shape::triangles`] |
 //! | whether two shapes meet | [`Query::intersects`] |
 //! | how far apart they are, and where | [`Query::distance`] |
 //! | every contact, or a few of them | [`Query::contacts`], [`Query::segmented`], [`reduce`] |
