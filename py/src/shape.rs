@@ -5,7 +5,7 @@ use crate::array::{Points, from_points, three, triangles};
 use crate::{array, error, guard};
 use glam::{DVec3, Vec3};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use palpate::field::Source;
+use palpate::field::Sample;
 use palpate::mesh::{RawMesh, RepairParams, samples, unit_scale};
 use palpate::progress::Silent;
 use palpate::shape::{ShapeParams, Size, Triangles};
@@ -326,31 +326,25 @@ impl PyShape {
             let out = guard::on_threads(py, threads, || self.distances(points, |p| *p, |d| d))?;
             return Ok(PyArray1::from_vec(py, out).into_any());
         }
-        let mut distances = vec![0.0; points.len()];
-        let mut ways = vec![DVec3::ZERO; if gradients { points.len() } else { 0 }];
-        guard::on_threads(py, threads, || {
-            let triangles = exact.then(|| self.exact.get_or_init(|| shape.triangles()));
-            let ask = |p: DVec3| triangles.map_or_else(|| shape.field().sample(p), |t| t.sample(p));
-            if gradients {
-                par::zip_chunks_mut(&mut distances, CHUNK, &mut ways, CHUNK, |c, distances, ways| {
-                    for ((d, w), p) in distances.iter_mut().zip(ways).zip(&points[c * CHUNK..]) {
-                        let s = ask(*p);
-                        (*d, *w) = (s.distance, s.gradient);
-                    }
-                });
-            } else {
-                par::chunks_mut(&mut distances, CHUNK, |c, distances| {
-                    for (d, p) in distances.iter_mut().zip(&points[c * CHUNK..]) {
-                        *d = ask(*p).distance;
-                    }
-                });
-            }
-        })?;
-        let distances = PyArray1::from_vec(py, distances);
-        if gradients {
-            return Ok((distances, from_points(py, ways)?).into_pyobject(py)?.into_any());
+        if exact && !gradients {
+            let out = guard::on_threads(py, threads, || self.surface().distance_batch(points))?;
+            return Ok(PyArray1::from_vec(py, out).into_any());
         }
-        Ok(distances.into_any())
+        let samples = guard::on_threads(py, threads, || {
+            if exact {
+                return self.surface().sample_batch(points);
+            }
+            let mut out = vec![Sample::UNDEFINED; points.len()];
+            par::chunks_mut(&mut out, CHUNK, |c, out| {
+                for (s, p) in out.iter_mut().zip(&points[c * CHUNK..]) {
+                    *s = shape.field().sample(*p);
+                }
+            });
+            out
+        })?;
+        let distances = PyArray1::from_vec(py, samples.iter().map(|s| s.distance).collect());
+        let ways = from_points(py, samples.iter().map(|s| s.gradient).collect())?;
+        Ok((distances, ways).into_pyobject(py)?.into_any())
     }
 
     /// The points of the surface closest to points (n, 3) [m]: where (n, 3), how far (n,), not negative, and on which triangle (n,).
@@ -365,14 +359,7 @@ impl PyShape {
     ) -> PyResult<Closest<'py>> {
         let rows = Points::new("points", points)?;
         let points = rows.as_slice()?;
-        let exact = self.shape.exact();
-        let found = guard::on_threads(py, threads, || {
-            let pieces = par::map(points.len().div_ceil(CHUNK), |c| {
-                let end = points.len().min((c + 1) * CHUNK);
-                points[c * CHUNK..end].iter().map(|p| exact.closest(*p, None)).collect::<Vec<_>>()
-            });
-            pieces.into_iter().flatten().collect::<Vec<_>>()
-        })?;
+        let found = guard::on_threads(py, threads, || self.shape.exact().closest_batch(points))?;
         let triangle =
             |c: &palpate::field::Closest| if c.distance.is_nan() { -1 } else { i64::from(c.triangle) };
         Ok((
@@ -396,6 +383,11 @@ impl PyShape {
 }
 
 impl PyShape {
+    /// The triangles themselves, prepared on first use.
+    fn surface(&self) -> &Triangles {
+        self.exact.get_or_init(|| self.shape.triangles())
+    }
+
     /// Distances by the field's fast path, in pieces on all threads.
     fn distances<P: Sync, D: Copy + Default + Send>(
         &self,

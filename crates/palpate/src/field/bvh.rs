@@ -42,14 +42,18 @@ pub(crate) struct Bvh {
 impl Bvh {
     /// Builds all levels. The surface must have a triangle.
     pub(crate) fn build(surface: &Surface) -> Self {
-        let triangles = surface.triangles.len();
+        Self::over(surface.triangles.len(), |i| surface.corners_of(i))
+    }
+
+    /// A tree over `triangles` triangles, at least one, with these corners [voxels].
+    pub(super) fn over(triangles: usize, corners: impl Fn(usize) -> [DVec3; 3] + Sync + Send) -> Self {
         let count = triangles.div_ceil(WIDTH);
         let mut blocks = vec![[[0.0; WIDTH]; 9]; count];
         par::chunks_mut(&mut blocks, CHUNK, |chunk, out| {
             for (i, block) in out.iter_mut().enumerate() {
                 let first = (chunk * CHUNK + i) * WIDTH;
                 for lane in 0..WIDTH {
-                    let corners = surface.corners_of((first + lane).min(triangles - 1));
+                    let corners = corners((first + lane).min(triangles - 1));
                     for (rows, p) in block.as_chunks_mut::<3>().0.iter_mut().zip(corners) {
                         rows[0][lane] = p.x as f32;
                         rows[1][lane] = p.y as f32;
@@ -142,6 +146,8 @@ pub(crate) struct Precise<'a> {
     /// Vertex positions and triangles, in the order of the tree.
     pub(crate) positions: &'a [DVec3],
     pub(crate) triangles: &'a [[u32; 3]],
+    /// The mesh's own number of each triangle.
+    pub(crate) original: &'a [u32],
     pub(crate) p: DVec3,
     /// Squared distance to beat.
     pub(crate) best: f64,
@@ -158,16 +164,24 @@ pub(crate) struct Precise<'a> {
 const RELATIVE_SLACK: f64 = 2e-6;
 
 impl Precise<'_> {
-    /// Measures triangle `t`.
+    /// Measures triangle `t`. Of triangles at the same distance that with the smallest number counts, in whichever order they are met:
+    /// all of them are within the slack, so all are met.
     #[inline]
     pub(crate) fn offer(&mut self, t: u32) {
         let Some(&[a, b, c]) = self.triangles.get(t as usize) else { return };
         let at = |v: u32| self.positions[v as usize];
         let q = closest_point([at(a), at(b), at(c)], self.p).0;
         let squared = (q - self.p).length_squared();
-        if squared < self.best {
+        if squared < self.best || (squared == self.best && self.before(t)) {
             (self.best, self.point, self.triangle) = (squared, q, t);
         }
+    }
+
+    /// Whether there is a triangle already, and `t` has a smaller number.
+    #[cold]
+    fn before(&self, t: u32) -> bool {
+        let number = |t: u32| self.original.get(t as usize);
+        number(self.triangle).is_some_and(|best| number(t) < Some(best))
     }
 
     /// The squared f32 distance from which on nothing can be nearer than `best`.
@@ -192,21 +206,23 @@ dispatch! {
 
 #[inline(always)]
 fn descend_precise_kernel<L: Lanes>(bvh: &Bvh, search: &mut Precise<'_>) {
-    let mut stack = [(0u8, 0u32, 0.0f32); STACK];
-    stack[0] = ((bvh.levels.len() - 1) as u8, 0, 0.0);
+    // Eight bytes an entry: clearing them is a good part of a short search.
+    let mut stack = [0u64; STACK];
+    stack[0] = waiting(bvh.levels.len() - 1, 0, 0.0);
     let mut top = 1;
     let p = search.p.as_vec3();
     let p = [L::splat(p.x), L::splat(p.y), L::splat(p.z)];
     let mut limit = search.limit();
     while top > 0 {
         top -= 1;
-        let (level, index, bound) = stack[top];
-        if bound >= limit {
+        let entry = stack[top];
+        if f32::from_bits((entry >> 32) as u32) >= limit {
             continue;
         }
-        let mut d = box_distances::<L>(&bvh.levels[level as usize][index as usize], p);
-        if let Some(discs) = bvh.discs.get(level as usize) {
-            d = d.max(disc_distances::<L>(&discs[index as usize], p));
+        let (level, index) = (entry as usize >> INDEX_BITS & 31, entry as usize & ((1 << INDEX_BITS) - 1));
+        let mut d = box_distances::<L>(&bvh.levels[level][index], p);
+        if let Some(discs) = bvh.discs.get(level) {
+            d = d.max(disc_distances::<L>(&discs[index], p));
         }
         let mut live = L::bits(d.lt(L::splat(limit)));
         let mut distances = [0.0; WIDTH];
@@ -216,7 +232,7 @@ fn descend_precise_kernel<L: Lanes>(bvh: &Bvh, search: &mut Precise<'_>) {
                 let lane = nearest(&distances, live);
                 live &= !(1 << lane);
                 if distances[lane] < limit {
-                    limit = try_precise::<L>(bvh, index as usize * WIDTH + lane, p, limit, search);
+                    limit = try_precise::<L>(bvh, index * WIDTH + lane, p, limit, search);
                 }
             }
         } else {
@@ -227,14 +243,23 @@ fn descend_precise_kernel<L: Lanes>(bvh: &Bvh, search: &mut Precise<'_>) {
                 while live != 0 {
                     let lane = live.trailing_zeros() as usize;
                     live &= live - 1;
-                    stack[top] = (level - 1, index * WIDTH as u32 + lane as u32, distances[lane]);
+                    stack[top] = waiting(level - 1, index * WIDTH + lane, distances[lane]);
                     top += 1;
                 }
-                stack[top] = (level - 1, index * WIDTH as u32 + first as u32, distances[first]);
+                stack[top] = waiting(level - 1, index * WIDTH + first, distances[first]);
                 top += 1;
             }
         }
     }
+}
+
+/// Bits of an entry's place in its level: 2³² triangles are 2²⁶ entries of 64.
+const INDEX_BITS: usize = 27;
+
+/// An entry of a level, to be looked at if nothing nearer than the squared distance `bound` is found until then.
+#[inline(always)]
+fn waiting(level: usize, index: usize, bound: f32) -> u64 {
+    u64::from(bound.to_bits()) << 32 | (level << INDEX_BITS | index) as u64
 }
 
 /// Measures those triangles of a block that may be nearer than the best; the new limit.

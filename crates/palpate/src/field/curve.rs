@@ -21,17 +21,31 @@ pub fn curve_order(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<u32> {
     });
     let (low, high) =
         parts.into_iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), (a, b)| (l.min(a), h.max(b)));
+    let sum = |i: usize| {
+        let [a, b, c] = triangles[i];
+        positions[a as usize] + positions[b as usize] + positions[c as usize]
+    };
+    order_along(triangles.len(), 3.0 * low, 3.0 * high, sum)
+}
+
+/// Numbers of `count` places along a Hilbert curve through the box from `low` to `high`; what is outside counts as on its border, and
+/// what is no place as in a corner.
+pub(super) fn order_along(
+    count: usize,
+    low: DVec3,
+    high: DVec3,
+    place: impl Fn(usize) -> DVec3 + Sync + Send,
+) -> Vec<u32> {
     let most = f64::from((1u32 << BITS) - 1);
-    let scale = most / (high - low).max_element().max(1e-300) / 3.0;
-    let mut keys = vec![0u64; triangles.len()];
+    let scale = most / (high - low).max_element().max(1e-300);
+    let mut keys = vec![0u64; count];
     par::chunks_mut(&mut keys, CHUNK, |chunk, out| {
         for (g, keys) in out.chunks_mut(GROUP).enumerate() {
             let first = chunk * CHUNK + g * GROUP;
             let mut x = [[0u32; GROUP]; 3];
             for lane in 0..keys.len() {
-                let [a, b, c] = triangles[first + lane];
-                let sum = positions[a as usize] + positions[b as usize] + positions[c as usize];
-                let q = (sum - low * 3.0) * scale;
+                let q = ((place(first + lane) - low) * scale).min(DVec3::splat(most));
+                // Casts make 0 of what is negative or no number.
                 (x[0][lane], x[1][lane], x[2][lane]) = (q.x as u32, q.y as u32, q.z as u32);
             }
             for (lane, (key, h)) in keys.iter_mut().zip(hilbert(x)).enumerate() {

@@ -5,6 +5,7 @@
 
 use super::build::prepare;
 use super::bvh::{Bvh, Precise};
+use super::compact::Compact;
 use super::overlap::Extremes;
 use super::surface::Surface;
 use super::{FieldError, FieldParams, Lattice};
@@ -34,6 +35,20 @@ pub struct Closest {
     pub distance: f64,
 }
 
+impl Closest {
+    /// Of a point that is no place.
+    pub(super) const NONE: Self = Self { point: DVec3::NAN, triangle: 0, distance: f64::NAN };
+}
+
+/// Triangles in the order of a tree over them, the mesh's own number of each, and the way back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tree<'a> {
+    pub(super) triangles: &'a [[u32; 3]],
+    pub(super) original: &'a [u32],
+    pub(super) place: &'a [u32],
+    pub(super) bvh: &'a Bvh,
+}
+
 /// The triangles of a mesh with its caps, and a tree over them: exact closest points, in the shape's own frame [m].
 #[derive(Debug)]
 pub struct Exact {
@@ -53,6 +68,8 @@ pub struct Exact {
     pub(super) slack: f64,
     /// Of connected pieces: `overlap.rs`.
     pub(super) pieces: OnceLock<Vec<Extremes>>,
+    /// For many questions: `exact_batch.rs`.
+    pub(super) compact: OnceLock<Arc<Compact>>,
 }
 
 impl Exact {
@@ -93,6 +110,7 @@ impl Exact {
             radius,
             slack,
             pieces: OnceLock::new(),
+            compact: OnceLock::new(),
         }
     }
 
@@ -103,17 +121,13 @@ impl Exact {
     /// within 1e-9 of itself. A point that is not finite gives NaN. For 70,000 triangles and points in no order, about 0.8 µs
     /// near the surface with a good guess and 2 µs without, twice that from far away; no allocation.
     pub fn closest(&self, p: DVec3, guess: Option<u32>) -> Closest {
-        self.search(p, guess, f64::INFINITY).unwrap_or(Closest {
-            point: DVec3::NAN,
-            triangle: 0,
-            distance: f64::NAN,
-        })
+        self.search(&self.tree(), p, guess, f64::INFINITY).unwrap_or(Closest::NONE)
     }
 
     /// As [`Exact::closest`], none if the surface is at `limit` [m] or farther.
     pub fn closest_within(&self, p: DVec3, limit: f64) -> Option<Closest> {
         // Nothing is nearer than 0, or nearer than NaN.
-        if limit > 0.0 { self.search(p, None, limit) } else { None }
+        if limit > 0.0 { self.search(&self.tree(), p, None, limit) } else { None }
     }
 
     /// Number of triangles, caps included.
@@ -123,30 +137,43 @@ impl Exact {
 
     /// Memory [bytes].
     pub fn bytes(&self) -> usize {
-        24 * self.positions.len() + 20 * self.triangles.len() + self.bvh.bytes()
+        let compact = self.compact.get().map_or(0, |c| 20 * self.triangles.len() + c.tree().bvh.bytes());
+        24 * self.positions.len() + 20 * self.triangles.len() + self.bvh.bytes() + compact
+    }
+
+    /// The tree that the build made.
+    #[inline]
+    pub(super) fn tree(&self) -> Tree<'_> {
+        Tree { triangles: &self.triangles, original: &self.original, place: &self.place, bvh: &self.bvh }
     }
 
     #[inline]
-    fn search(&self, p: DVec3, guess: Option<u32>, limit: f64) -> Option<Closest> {
+    pub(super) fn search(
+        &self,
+        tree: &Tree<'_>,
+        p: DVec3,
+        guess: Option<u32>,
+        limit: f64,
+    ) -> Option<Closest> {
         let u = (p - self.origin) / self.voxel;
         // Also not finite after the division.
         if !u.is_finite() {
-            return self.outer(p, guess, limit);
+            return self.outer(tree, p, guess, limit);
         }
         let away = (u - self.middle).length();
         if away > FARTHEST * self.radius.max(1.0) {
-            return self.outer(p, guess, limit);
+            return self.outer(tree, p, guess, limit);
         }
         let limit = limit / self.voxel;
-        let (triangle, point, squared) = self.find(u, guess, limit * limit, 0.0)?;
-        self.answer(triangle, point, squared.sqrt() * self.voxel)
+        let (triangle, point, squared) = self.find(tree, u, guess, limit * limit, 0.0)?;
+        self.answer(tree, triangle, point, squared.sqrt() * self.voxel)
     }
 
     /// A lower bound of the distance of `p` [m], at most `give` [m] below it, and a triangle that near. `p` is less than 30,000
     /// times the surface's size away. Several times quicker than the exact distance, from far away.
     pub(crate) fn nearly(&self, p: DVec3, guess: Option<u32>, give: f64) -> (f64, u32) {
         let (u, give) = ((p - self.origin) / self.voxel, give / self.voxel);
-        self.find(u, guess, f64::INFINITY, give).map_or((0.0, 0), |(t, _, squared)| {
+        self.find(&self.tree(), u, guess, f64::INFINITY, give).map_or((0.0, 0), |(t, _, squared)| {
             (
                 (squared.sqrt() - give).max(0.0) * self.voxel,
                 self.original.get(t as usize).copied().unwrap_or(0),
@@ -154,17 +181,25 @@ impl Exact {
         })
     }
 
-    fn answer(&self, triangle: u32, point: DVec3, distance: f64) -> Option<Closest> {
-        let triangle = *self.original.get(triangle as usize)?;
+    fn answer(&self, tree: &Tree<'_>, triangle: u32, point: DVec3, distance: f64) -> Option<Closest> {
+        let triangle = *tree.original.get(triangle as usize)?;
         Some(Closest { point: self.origin + point * self.voxel, triangle, distance })
     }
 
     /// The search in grid units: triangle in the order of the tree, point and squared distance.
     #[inline]
-    fn find(&self, u: DVec3, guess: Option<u32>, limit: f64, give: f64) -> Option<(u32, DVec3, f64)> {
+    fn find(
+        &self,
+        tree: &Tree<'_>,
+        u: DVec3,
+        guess: Option<u32>,
+        limit: f64,
+        give: f64,
+    ) -> Option<(u32, DVec3, f64)> {
         let mut search = Precise {
             positions: &self.positions,
-            triangles: &self.triangles,
+            triangles: tree.triangles,
+            original: tree.original,
             p: u,
             best: limit,
             triangle: u32::MAX,
@@ -172,16 +207,16 @@ impl Exact {
             slack: self.slack,
             give,
         };
-        if let Some(place) = guess.and_then(|g| self.place.get(g as usize)) {
+        if let Some(place) = guess.and_then(|g| tree.place.get(g as usize)) {
             search.offer(*place);
         }
-        search.search(&self.bvh);
+        search.search(tree.bvh);
         (search.triangle != u32::MAX).then_some((search.triangle, search.point, search.best))
     }
 
     /// From very far away: as seen from nearer, in the same direction.
     #[cold]
-    fn outer(&self, p: DVec3, guess: Option<u32>, limit: f64) -> Option<Closest> {
+    fn outer(&self, tree: &Tree<'_>, p: DVec3, guess: Option<u32>, limit: f64) -> Option<Closest> {
         if !p.is_finite() {
             return None;
         }
@@ -190,10 +225,10 @@ impl Exact {
         let scale = (p - middle).abs().max_element().max(f64::MIN_POSITIVE);
         let way = ((p - middle) / scale).normalize_or_zero();
         let u = self.middle + way * (FARTHEST * self.radius.max(1.0));
-        let (triangle, point, _) = self.find(u, guess, f64::INFINITY, 0.0)?;
+        let (triangle, point, _) = self.find(tree, u, guess, f64::INFINITY, 0.0)?;
         let q = self.origin + point * self.voxel;
         let distance = ((p - q) / scale).length() * scale;
-        if distance < limit { self.answer(triangle, point, distance) } else { None }
+        if distance < limit { self.answer(tree, triangle, point, distance) } else { None }
     }
 }
 

@@ -126,6 +126,7 @@ impl Exact {
             radius: self.radius,
             slack: self.slack,
             pieces,
+            compact: self.compact.clone(),
         }
     }
 }

@@ -65,10 +65,9 @@ impl Triangles {
     }
 }
 
-impl Source for Triangles {
-    /// The gradient is unit, outward; zero on the surface itself.
-    fn sample(&self, p: DVec3) -> Sample {
-        let found = self.shape.exact().closest(p, None);
+impl Triangles {
+    /// What `p` is to the surface, whose closest point is known.
+    fn signed(&self, p: DVec3, found: &Closest) -> Sample {
         if found.distance.is_nan() {
             return Sample::UNDEFINED;
         }
@@ -79,7 +78,7 @@ impl Source for Triangles {
         } else if upper < 0.0 {
             true
         } else {
-            self.inside(p, &found).unwrap_or_else(|| field.sample(p).distance < 0.0)
+            self.inside(p, found).unwrap_or_else(|| field.sample(p).distance < 0.0)
         };
         let way = (p - found.point).normalize_or_zero();
         if inside {
@@ -87,6 +86,28 @@ impl Source for Triangles {
         } else {
             Sample { distance: found.distance, gradient: way }
         }
+    }
+
+    /// Samples of many points: the same bits as one by one, for any number of threads, in less than half the time; see
+    /// [`crate::field::Exact::closest_batch`].
+    pub fn sample_batch(&self, points: &[DVec3]) -> Vec<Sample> {
+        let mut out = vec![Sample::UNDEFINED; points.len()];
+        self.shape.exact().each(points, &mut out, |p, found| self.signed(p, &found));
+        out
+    }
+
+    /// The distances alone [m], as [`Triangles::sample_batch`] has them.
+    pub fn distance_batch(&self, points: &[DVec3]) -> Vec<f64> {
+        let mut out = vec![f64::NAN; points.len()];
+        self.shape.exact().each(points, &mut out, |p, found| self.signed(p, &found).distance);
+        out
+    }
+}
+
+impl Source for Triangles {
+    /// The gradient is unit, outward; zero on the surface itself.
+    fn sample(&self, p: DVec3) -> Sample {
+        self.signed(p, &self.shape.exact().closest(p, None))
     }
 
     fn bounds(&self, p: DVec3) -> (f64, f64) {
@@ -121,6 +142,7 @@ mod tests {
             let shape = Shape::build(mesh, voxel, &Default::default()).expect("a shape");
             let (triangles, mesh) = (shape.triangles(), shape.mesh());
             let (mut inside, mut corrected, mut asked) = (0, 0, 0);
+            let mut all = Vec::new();
             for _ in 0..400 {
                 let t = (random.range(0.0, mesh.triangles().len() as f64)) as usize;
                 let [a, b, c] = mesh.corners(t);
@@ -137,10 +159,17 @@ mod tests {
                 let p = q + random.direction() * voxel * 10f64.powf(random.range(-7.0, -0.5));
                 let winding = winding_number_exact(mesh.positions(), mesh.triangles(), p);
                 let sample = triangles.sample(p);
+                all.push((p, sample));
                 assert_eq!(sample.distance < 0.0, winding > 0.5, "{name}: {p} at {}", sample.distance);
                 asked += 1;
                 inside += usize::from(winding > 0.5);
                 corrected += usize::from((shape.field().sample(p).distance < 0.0) != (winding > 0.5));
+            }
+            // Many at once are as one by one.
+            let points: Vec<DVec3> = all.iter().map(|(p, _)| *p).collect();
+            let (samples, distances) = (triangles.sample_batch(&points), triangles.distance_batch(&points));
+            for (((_, one), sample), distance) in all.iter().zip(samples).zip(distances) {
+                assert_eq!((*one, one.distance), (sample, distance));
             }
             assert!((0.2..0.8).contains(&(f64::from(inside as u32) / f64::from(asked))), "{name}: {inside}");
             assert!(corrected > 10, "{name}: the field was wrong only {corrected} times");
