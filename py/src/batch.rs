@@ -220,8 +220,8 @@ pub(crate) fn contacts_batch<'py>(
 /// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
 /// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
 ///
-/// ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` and ``gpu`` as in ``contacts_batch``, forces of a device within a hundredth of the
-/// sum of normal forces.
+/// ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` and ``gpu`` as in ``contacts_batch``; forces of a device differ by at most
+/// that depth times stiffness and area, and a hundredth of the sum of normal forces.
 #[pyfunction]
 #[pyo3(signature = (a, b, poses, pose_a=None, *, stiffness, law="integrated", direction="field", full=false, points_of=None, threads=0, gpu=None))]
 pub(crate) fn wrench_batch<'py>(

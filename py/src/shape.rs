@@ -335,9 +335,9 @@ impl PyShape {
         if !exact
             && !gradients
             && let Ok(single) = points.extract::<PyReadonlyArray2<'py, f32>>()
-            && single.is_c_contiguous()
             && single.shape()[1] == 3
         {
+            let single = array::numbers::<f32, numpy::Ix2>("points", single.as_any())?;
             let points: &[Vec3] = bytemuck::cast_slice(single.as_slice()?);
             let out = guard::on_threads(py, threads, || {
                 self.distances(points, device, |p| p.as_dvec3(), |d| d as f32)

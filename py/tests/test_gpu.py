@@ -33,7 +33,7 @@ def gpu():
 def poses():
     rng = np.random.default_rng(11)
     n = 240
-    return np.array([0.058, 0, 0]) + rng.uniform(-0.025, 0.025, (n, 3)), quaternion(rng, n)
+    return np.array([0.08, 0, 0]) + rng.uniform(-0.04, 0.04, (n, 3)), quaternion(rng, n)
 
 
 def lists(found):
@@ -76,9 +76,9 @@ def test_wrenches_are_the_cpus(gpu, gear, torus, poses, points_of, law):
         for i, (got, want) in enumerate(zip(lists(there), lists(here))):
             both = np.concatenate([got, want])
             border = both["area"][np.abs(both["distance"]) <= rounding].sum()
-            whole = want["area"].sum() if law == "averaged" else 1.0
-            push = STIFFNESS * (np.maximum(-want["distance"], 0) * want["area"]).sum() / max(whole, 1e-9)
-            bound = 1e-2 * push + STIFFNESS * rounding * border / max(whole, 1e-9) + 1e-6
+            # Of the depth alone, and of directions that jump.
+            push = 1e-2 * np.maximum(-want["distance"], 0) @ want["area"] + rounding * both["area"].sum()
+            bound = STIFFNESS * push / (max(want["area"].sum(), 1e-9) if law == "averaged" else 1.0) + 1e-6
             assert np.linalg.norm(there.force[i] - here.force[i]) <= bound
             assert np.linalg.norm(there.torque[i] - here.torque[i]) <= bound * 0.1  # the size of the shapes [m]
             assert abs(there.area[i] - here.area[i]) <= border + 1e-4 * here.area[i]
@@ -120,7 +120,9 @@ def test_points(gpu, torus, kind):
     assert 0.02 < (here < 0).mean() < 0.7
     size = np.linalg.norm(high - low)
     np.testing.assert_allclose(there, here, atol=1e-6 * size, rtol=2e-6)
-    np.testing.assert_array_equal(torus.signed_distance(points[::-2], gpu=gpu), there[::-2])
+    for views in (torus.signed_distance(points[::-2], gpu=gpu), torus.signed_distance(np.asfortranarray(points), gpu=gpu)[::-2]):
+        assert views.dtype == kind
+        np.testing.assert_array_equal(views, there[::-2])
     distance, way = torus.signed_distance(points, gradients=True, gpu=gpu)
     far, out = torus.signed_distance(points, gradients=True)
     np.testing.assert_allclose(distance, far, atol=1e-6 * size, rtol=2e-6)
@@ -149,17 +151,13 @@ def test_more_points_than_a_piece(gpu, cube):
 def test_more_poses_than_a_piece(gpu, cube):
     rng = np.random.default_rng(4)
     n = 2**16 + 300
-    positions = rng.uniform(-9, 9, (n, 3))
-    found = palpate.contacts_batch(cube, cube, (positions, quaternion(rng, n)), gpu=gpu)
-    some = np.r_[0:n:16, n - 300 : n]
-    few = (positions[some], quaternion(np.random.default_rng(4), 1).repeat(len(some), 0))
-    assert len(found.count) == n and 0.0005 < (found.count > 0).mean() < 0.05
-    # The same in one piece and one by one.
-    here = palpate.contacts_batch(cube, cube, few)
-    there = palpate.contacts_batch(cube, cube, few, gpu=gpu)
-    assert (here.count != there.count).mean() < 0.01
-    far = np.linalg.norm(positions, axis=1) > 1.75
-    assert (found.count[far] == 0).all() and found.count[np.linalg.norm(positions, axis=1) < 0.9].all()
+    positions, quaternions = rng.uniform(-4, 4, (n, 3)), quaternion(rng, n)
+    there = palpate.wrench_batch(cube, cube, (positions, quaternions), stiffness=1e6, gpu=gpu)
+    here = palpate.wrench_batch(cube, cube, (positions, quaternions), stiffness=1e6)
+    assert len(there.count) == n and 0.005 < (here.count > 0).mean() < 0.1
+    # Points as near to the surface as rounding.
+    assert (there.count != here.count).mean() < 1e-3
+    np.testing.assert_allclose(there.force, here.force, atol=0.02 * np.abs(here.force).max())
 
 
 def test_more_contacts_than_have_room(gpu):
@@ -325,18 +323,17 @@ def test_soft_meshes_that_are_edited(gpu, cube):
 
 
 def test_what_does_not_fit_is_an_exception(gpu, cube):
-    mesh = palpate.SoftMesh(CUBE_VERTICES, CUBE_FACES)
-    with pytest.raises(palpate.GpuError, match="larger spacing"):
-        palpate.SoftPair(cube, palpate.SoftMesh(*many()), 1e-9, gpu=gpu).wrench(stiffness=1.0)
-    # And the next question is answered.
-    assert palpate.SoftPair(cube, mesh, gpu=gpu).wrench(stiffness=1.0).contacts > 0
-
-
-def many():
-    """Cubes beside each other, so many that their finest parts are more than there may be."""
-    count = 200
+    # Cubes beside each other: each triangle has 255² parts of 16 bytes, and there is one cube more than the device can hold.
+    count = palpate.gpus()[0].largest_buffer // (12 * 255**2 * 16) + 1
+    if count > 40:
+        pytest.skip("the device holds more than a test should make")
     vertices = np.concatenate([CUBE_VERTICES + [3.0 * i, 0, 0] for i in range(count)])
-    return vertices, np.concatenate([CUBE_FACES + 8 * i for i in range(count)])
+    finest = palpate.SoftMesh(vertices, np.concatenate([CUBE_FACES + 8 * i for i in range(count)]))
+    with pytest.raises(palpate.GpuError, match="larger spacing"):
+        palpate.SoftPair(cube, finest, 1e-9, gpu=gpu).wrench(stiffness=1.0)
+    # And the next question is answered.
+    small = palpate.SoftMesh(0.5 * CUBE_VERTICES, CUBE_FACES)
+    assert palpate.SoftPair(cube, small, gpu=gpu).wrench(stiffness=1.0).contacts > 0
 
 
 def test_names(gpu):
