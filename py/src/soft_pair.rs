@@ -56,7 +56,7 @@ impl SoftPair {
             spacing,
             sampler: FieldSampler::new(),
             device: gpu.map(|g| Arc::clone(&g.device)),
-            there: SoftOnDevice::default(),
+            there: Default::default(),
         })
     }
 

@@ -383,6 +383,31 @@ print(palpate.contacts_batch(cube, cube, np.eye(4)[None], gpu=gpu).count.shape)
     assert python(program).strip() == "(1,)"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as Linux does")
+def test_a_device_without_memory_is_lost_and_opened_again(gpu):
+    """A device in software takes its memory from the process, which is held to 64 MiB more than it has; the lists need 128."""
+    if not gpu.software:
+        pytest.skip("only memory of the process can be limited, and this device has its own")
+    program = """
+import resource, numpy as np, palpate
+gpu, gear = palpate.Gpu(), palpate.Shape.sample("gear", resolution=64)
+poses = np.eye(4)[None].repeat(2000, 0)
+palpate.contacts_batch(gear, gear, poses[:1], full=True, gpu=gpu)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (64 << 20), -1))
+for _ in range(2):
+    try:
+        palpate.contacts_batch(gear, gear, poses, full=True, gpu=gpu)
+    except palpate.GpuError as e:
+        print(e)
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+print(palpate.contacts_batch(gear, gear, poses, full=True, gpu=palpate.Gpu()).count.std())
+"""
+    lines = python(program).splitlines()
+    assert len(lines) == 3 and all("was lost" in line and "open it again" in line for line in lines[:2])
+    assert lines[2] == "0.0"
+
+
 def _in_a_fork(queue, gpu, cube):
     try:
         cube.signed_distance([[0, 0, 0]], gpu=gpu)
