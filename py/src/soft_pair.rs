@@ -24,7 +24,7 @@ type Nearest = (Py<PyArray1<f64>>, f64, u32);
 ///
 /// Poses, frames and signs are those of ``Pair``. The mesh is asked about at samples: no edge of a part of a triangle is longer than ``spacing`` [m], by
 /// default the shape's voxel. Distances have the error bounds of the shape's field. With ``gpu`` the field and the mesh stay on that device, and
-/// only vertices that moved go there; parts are cut otherwise than on the CPU, so that forces and areas agree as two samplings at one
+/// where it moves only its vertices go there; parts are cut otherwise than on the CPU, so that forces and areas agree as two samplings at one
 /// spacing do.
 #[pyclass(module = "palpate")]
 pub(crate) struct SoftPair {

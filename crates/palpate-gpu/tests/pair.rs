@@ -5,7 +5,6 @@ mod common;
 
 use common::{Random, device, field, poses, shapes};
 use glam::DVec3;
-use palpate::field::Source;
 use palpate::force::{ForceParams, summary_batch};
 use palpate::query::{Query, QueryParams, Roles};
 use palpate::shape::{Shape, ShapeParams};
