@@ -1,6 +1,7 @@
 //! Many poses at once, on all cores.
 
 use crate::array::{from_contacts, from_points};
+use crate::gpu::{Device, PyGpu};
 use crate::guard;
 use crate::params::{self, Coefficients};
 use crate::pose::{move_contacts, moved, pose, poses};
@@ -9,7 +10,7 @@ use bytemuck::Zeroable;
 use glam::DVec3;
 use numpy::PyArray1;
 use palpate::force::{Force, ForceParams, penalty};
-use palpate::query::{self, QueryParams};
+use palpate::query::{self, QueryParams, Roles};
 use palpate::{Contact, Pose, Shape, par};
 use pyo3::prelude::*;
 
@@ -94,8 +95,7 @@ fn ask(
 ) -> (Vec<Found>, Vec<Contact>) {
     let world = poses.world.as_ref();
     let list = &poses.list;
-    // A place that is none: no contact has it.
-    let none = Contact { point: [f32::NAN; 3], distance: f32::NAN, id: u32::MAX, ..Contact::zeroed() };
+    let none = none();
     let pieces = par::map(list.len().div_ceil(CHUNK), |piece| {
         let mut query = palpate::Query::new();
         let (mut found, mut all) = (Vec::with_capacity(CHUNK), Vec::new());
@@ -119,6 +119,50 @@ fn ask(
         all.extend(contacts);
     }
     (found, all)
+}
+
+/// A place that is none: no contact has it.
+fn none() -> Contact {
+    Contact { point: [f32::NAN; 3], distance: f32::NAN, id: u32::MAX, ..Contact::zeroed() }
+}
+
+/// The same of a graphics processor.
+fn ask_device(
+    device: &Device,
+    shapes: [&PyShape; 2],
+    poses: &Poses,
+    params: &QueryParams,
+    push: Option<&ForceParams>,
+    full: bool,
+) -> PyResult<(Vec<Found>, Vec<Contact>)> {
+    let world = poses.world.as_ref();
+    let (told, mut all) = device.pair(shapes, &poses.list, params, push, full)?;
+    let found: Vec<Found> = told
+        .iter()
+        .map(|t| {
+            let mut deepest = [t.deepest.unwrap_or_else(none)];
+            move_contacts(&mut deepest, t.origin, world, DVec3::ZERO);
+            Found { count: t.contacts, deepest: deepest[0], force: t.force }
+        })
+        .collect();
+    let origin = told.first().map_or(DVec3::ZERO, |t| t.origin);
+    par::chunks_mut(&mut all, CHUNK * 64, |_, some| move_contacts(some, origin, world, DVec3::ZERO));
+    Ok((found, all))
+}
+
+/// Asks the device that is given, or the CPU.
+fn ask_either(
+    gpu: Option<&PyGpu>,
+    [a, b]: [&PyShape; 2],
+    poses: &Poses,
+    params: &QueryParams,
+    push: Option<&ForceParams>,
+    full: bool,
+) -> PyResult<(Vec<Found>, Vec<Contact>)> {
+    match gpu {
+        Some(gpu) => ask_device(&gpu.device, [a, b], poses, params, push, full),
+        None => Ok(ask(&a.shape, &b.shape, poses, params, push, full)),
+    }
 }
 
 /// Numbers of contacts, deepest ones, and the lists where they were kept.
@@ -147,8 +191,11 @@ fn parts(py: Python<'_>, found: &[Found], all: Vec<Contact>, full: bool) -> PyRe
 ///
 /// ``deepest`` has NaN as its distance, and the largest id there is, where a pose has no contact. With ``full=True`` the contacts of pose i are
 /// ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them.
+///
+/// With ``gpu`` that device answers, with the same fields: points nearer to the margin than two thousandths of a voxel may count on one side and
+/// not on the other, and distances differ by as much. Any number of poses goes there in pieces.
 #[pyfunction]
-#[pyo3(signature = (a, b, poses, pose_a=None, margin=0.0, full=false, points_of=None, threads=0))]
+#[pyo3(signature = (a, b, poses, pose_a=None, margin=0.0, full=false, points_of=None, threads=0, gpu=None))]
 pub(crate) fn contacts_batch<'py>(
     py: Python<'py>,
     a: &PyShape,
@@ -159,10 +206,11 @@ pub(crate) fn contacts_batch<'py>(
     full: bool,
     points_of: Option<&str>,
     threads: usize,
+    gpu: Option<&PyGpu>,
 ) -> PyResult<ContactsBatch> {
     let (poses, params) = (Poses::new(poses, pose_a)?, params::query(margin, points_of)?);
     let (found, all) =
-        guard::on_threads(py, threads, || ask(&a.shape, &b.shape, &poses, &params, None, full))?;
+        guard::on_threads(py, threads, || ask_either(gpu, [a, b], &poses, &params, None, full))??;
     let (count, deepest, offsets, contacts) = parts(py, &found, all, full)?;
     Ok(ContactsBatch { count, deepest, offsets, contacts })
 }
@@ -172,9 +220,10 @@ pub(crate) fn contacts_batch<'py>(
 /// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
 /// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
 ///
-/// ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` as in ``contacts_batch``.
+/// ``stiffness``, ``law`` and ``direction`` as in ``palpate.wrench``; ``full`` and ``gpu`` as in ``contacts_batch``; forces of a device differ by at most
+/// that depth times stiffness and area, and a hundredth of the sum of normal forces.
 #[pyfunction]
-#[pyo3(signature = (a, b, poses, pose_a=None, *, stiffness, law="integrated", direction="field", full=false, points_of=None, threads=0))]
+#[pyo3(signature = (a, b, poses, pose_a=None, *, stiffness, law="integrated", direction="field", full=false, points_of=None, threads=0, gpu=None))]
 pub(crate) fn wrench_batch<'py>(
     py: Python<'py>,
     a: &PyShape,
@@ -187,11 +236,12 @@ pub(crate) fn wrench_batch<'py>(
     full: bool,
     points_of: Option<&str>,
     threads: usize,
+    gpu: Option<&PyGpu>,
 ) -> PyResult<WrenchBatch> {
     let (poses, params) = (Poses::new(poses, pose_a)?, params::query(0.0, points_of)?);
     let push = params::force(stiffness, law, direction, 0.0, None::<&Coefficients>)?;
     let (found, all) =
-        guard::on_threads(py, threads, || ask(&a.shape, &b.shape, &poses, &params, Some(&push), full))?;
+        guard::on_threads(py, threads, || ask_either(gpu, [a, b], &poses, &params, Some(&push), full))??;
     let (count, deepest, offsets, contacts) = parts(py, &found, all, full)?;
     let vectors = |of: fn(&Found) -> DVec3| -> PyResult<Py<PyAny>> {
         Ok(from_points(py, found.iter().map(|f| poses.vector(of(f))).collect())?.into_any().unbind())
@@ -204,9 +254,10 @@ pub(crate) fn wrench_batch<'py>(
 /// Whether shapes meet, for each of many poses: (n,) bool.
 ///
 /// ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
-/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+/// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores. ``gpu`` as in
+/// ``contacts_batch``.
 #[pyfunction]
-#[pyo3(signature = (a, b, poses, pose_a=None, threads=0))]
+#[pyo3(signature = (a, b, poses, pose_a=None, threads=0, gpu=None))]
 pub(crate) fn intersects_batch<'py>(
     py: Python<'py>,
     a: &PyShape,
@@ -214,10 +265,27 @@ pub(crate) fn intersects_batch<'py>(
     poses: &Bound<'py, PyAny>,
     pose_a: Any<'_, 'py>,
     threads: usize,
+    gpu: Option<&PyGpu>,
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
     let poses = Poses::new(poses, pose_a)?;
-    let found = guard::on_threads(py, threads, || query::intersects_batch(&a.shape, &b.shape, &poses.list))?;
+    let found = guard::on_threads(py, threads, || match gpu {
+        None => Ok(query::intersects_batch(&a.shape, &b.shape, &poses.list)),
+        Some(gpu) => meet(&gpu.device, [a, b], &poses.list),
+    })??;
     Ok(PyArray1::from_vec(py, found))
+}
+
+/// Whether a point of either shape is in the other, by a graphics processor.
+fn meet(device: &Device, shapes: [&PyShape; 2], poses: &[Pose]) -> PyResult<Vec<bool>> {
+    let mut found = vec![false; poses.len()];
+    for roles in [Roles::PointsOfB, Roles::PointsOfA] {
+        let left: Vec<usize> = (0..poses.len()).filter(|i| !found[*i]).collect();
+        let some: Vec<Pose> = left.iter().map(|i| poses[*i]).collect();
+        let params = QueryParams { margin: 0.0, roles };
+        let (told, _) = device.pair(shapes, &some, &params, None, false)?;
+        left.iter().zip(told).for_each(|(i, t)| found[*i] = t.contacts > 0);
+    }
+    Ok(found)
 }
 
 /// Distances of many poses.

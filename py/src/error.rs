@@ -15,6 +15,7 @@ pyo3::import_exception!(palpate._errors, MeshError);
 pyo3::import_exception!(palpate._errors, BuildError);
 pyo3::import_exception!(palpate._errors, FileError);
 pyo3::import_exception!(palpate._errors, SimulationError);
+pyo3::import_exception!(palpate._errors, GpuError);
 pyo3::import_exception!(palpate._errors, InternalError);
 
 /// An argument that cannot be used.
@@ -62,6 +63,11 @@ pub(crate) fn cloud(error: CloudError) -> PyErr {
 /// A file without points.
 pub(crate) fn scan(error: CloudReadError) -> PyErr {
     file(error)
+}
+
+/// A graphics processor that does not answer.
+pub(crate) fn gpu(message: impl Display) -> PyErr {
+    GpuError::new_err(message.to_string())
 }
 
 /// A fault of ours.

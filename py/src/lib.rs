@@ -8,6 +8,7 @@ mod array;
 mod batch;
 mod cloud;
 mod error;
+mod gpu;
 mod guard;
 mod pair;
 mod params;
@@ -16,6 +17,7 @@ mod recording;
 mod scene;
 mod shape;
 mod soft;
+mod soft_pair;
 
 use pyo3::prelude::*;
 
@@ -40,6 +42,10 @@ fn _palpate(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<soft::SoftContacts>()?;
     m.add_class::<soft::SoftDistance>()?;
     m.add_class::<soft::FirstContact>()?;
+    m.add_class::<soft_pair::SoftPair>()?;
+    m.add_class::<gpu::PyGpu>()?;
+    m.add_class::<gpu::GpuInfo>()?;
+    m.add_function(wrap_pyfunction!(gpu::gpus, m)?)?;
     m.add_class::<cloud::PyCloud>()?;
     m.add_class::<scene::PyScene>()?;
     m.add_class::<scene::PySimulation>()?;

@@ -10,7 +10,21 @@ use pyo3::prelude::*;
 /// A mesh whose vertices move, in a common frame: ``vertices`` (n, 3) [m], ``faces`` (m, 3).
 #[pyclass(name = "SoftMesh", module = "palpate")]
 pub(crate) struct PySoftMesh {
-    mesh: SoftMesh,
+    pub(crate) mesh: SoftMesh,
+    /// How often triangles or the number of vertices changed, and how often vertices moved.
+    edits: u64,
+    moves: u64,
+}
+
+impl PySoftMesh {
+    fn of(mesh: SoftMesh) -> Self {
+        Self { mesh, edits: 0, moves: 0 }
+    }
+
+    /// Another one after every change: of triangles, and of places.
+    pub(crate) fn version(&self) -> (u64, u64) {
+        (self.edits, self.moves)
+    }
 }
 
 #[pymethods]
@@ -20,13 +34,13 @@ impl PySoftMesh {
         let positions = Points::new("vertices", vertices)?.as_slice()?.to_vec();
         let triangles = triangles(faces)?;
         let mesh = guard::alone(py, || SoftMesh::new(positions, triangles))?.map_err(error::soft)?;
-        Ok(Self { mesh })
+        Ok(Self::of(mesh))
     }
 
     /// The mesh of a shape, which then may deform.
     #[staticmethod]
     fn from_shape(shape: &PyShape) -> Self {
-        Self { mesh: SoftMesh::from_mesh(shape.shape.mesh()) }
+        Self::of(SoftMesh::from_mesh(shape.shape.mesh()))
     }
 
     /// Positions (n, 3) [m]; assign as many to move them.
@@ -38,6 +52,7 @@ impl PySoftMesh {
     #[setter]
     fn set_vertices(&mut self, vertices: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = Points::new("vertices", vertices)?;
+        self.moves += 1;
         self.mesh.set_positions(rows.as_slice()?).map_err(error::soft)
     }
 
@@ -56,21 +71,25 @@ impl PySoftMesh {
     /// Adds vertices; the number of the first.
     fn add_vertices(&mut self, vertices: &Bound<'_, PyAny>) -> PyResult<u32> {
         let rows = Points::new("vertices", vertices)?;
+        self.edits += 1;
         self.mesh.add_vertices(rows.as_slice()?).map_err(error::soft)
     }
 
     /// Adds a triangle; its number.
     fn add_triangle(&mut self, triangle: [u32; 3]) -> PyResult<u32> {
+        self.edits += 1;
         self.mesh.add_triangle(triangle).map_err(error::soft)
     }
 
     /// Takes a triangle out for good.
     fn remove_triangle(&mut self, triangle: u32) -> PyResult<()> {
+        self.edits += 1;
         self.mesh.remove_triangle(triangle).map_err(error::soft)
     }
 
     /// Lets a triangle take part, or not.
     fn set_enabled(&mut self, triangle: u32, enabled: bool) -> PyResult<()> {
+        self.edits += 1;
         self.mesh.set_enabled(triangle, enabled).map_err(error::soft)
     }
 

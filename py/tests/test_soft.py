@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import palpate
+from conftest import CUBE_FACES, CUBE_VERTICES, matrix
 
 
 def triangles_meet(s, t):
@@ -102,3 +103,38 @@ def test_bad_input(cube_mesh):
     empty = palpate.SoftMesh(np.zeros((0, 3)), np.zeros((0, 3), int))
     assert palpate.Soft().distance(mesh, empty) is None
     assert palpate.Soft().pairs(mesh, empty).shape == (0, 2)
+
+
+def test_a_shape_and_a_soft_mesh(cube):
+    """A box of edge 0.4 m whose lower face is 0.1 m deep in a cube: pressure is stiffness times depth, over 0.16 m² and the sides' lower quarters."""
+    mesh = palpate.SoftMesh(0.4 * CUBE_VERTICES, CUBE_FACES)
+    pair = palpate.SoftPair(cube, mesh, spacing=0.01)
+    place = ([0, 0, 0.6], [0, 0, 0, 1])
+    push = pair.wrench(pose_b=place, stiffness=1e4)
+    # The way out is up everywhere: the face, and the sides at half its depth.
+    np.testing.assert_allclose(push.force, [0, 0, 1e4 * (0.1 * 0.16 + 0.05 * 0.16)], atol=2)
+    # Against their own normals the sides are pushed by equal and opposite forces.
+    against = pair.wrench(pose_b=place, stiffness=1e4, direction="shell")
+    np.testing.assert_allclose(against.force, [0, 0, 1e4 * 0.1 * 0.16], atol=2)
+    assert push.area == pytest.approx(0.16 + 4 * 0.4 * 0.1, rel=0.02)
+    found = pair.contacts(pose_b=place)
+    assert found.dtype == palpate.CONTACT and found["id"].max() < 12 and (np.diff(found["id"].astype(int)) >= 0).all()
+    np.testing.assert_allclose(found["area"].sum(), push.area, rtol=1e-5)
+    np.testing.assert_allclose(found["distance"], cube.signed_distance(found["point"].astype(float)), atol=1e-4)
+    point, distance, triangle = pair.nearest(pose_b=place)
+    assert distance == pytest.approx(-0.1, abs=1e-3) and point[2] == pytest.approx(0.4, abs=1e-3) and triangle < 12
+    # In another frame.
+    w = matrix([1, 2, 3], [0, 0.6, 0, 0.8])
+    there = pair.wrench(pose_a=w, pose_b=w @ matrix(*place), stiffness=1e4)
+    np.testing.assert_allclose(there.force, w[:3, :3] @ push.force, atol=1e-2)
+    # Vertices that move, and are damped: away, and there is nothing to push; towards, and it pushes more.
+    speed = np.zeros((8, 3))
+    speed[:, 2] = 1.0
+    harder = [pair.wrench(pose_b=place, stiffness=1e4, damping=500.0, vertex_velocities=v).force[2] for v in (speed, -speed)]
+    assert harder[0] < push.force[2] < harder[1]
+    mesh.vertices = mesh.vertices + [0, 0, 1]
+    assert pair.wrench(pose_b=place, stiffness=1e4).contacts == 0 and len(pair.contacts(pose_b=place)) == 0
+    with pytest.raises(palpate.InputError, match="spacing"):
+        palpate.SoftPair(cube, mesh, np.nan)
+    with pytest.raises(palpate.InputError, match="margin"):
+        pair.contacts(margin=np.nan)

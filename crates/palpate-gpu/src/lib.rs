@@ -7,7 +7,9 @@
 //! - [`Gpu`] is an open device, [`GpuField`], [`GpuMesh`] and [`GpuShell`] are what stays on it between questions.
 //! - [`GpuSampler`] asks about a field and a mesh whose vertices move: the closest or deepest point, or the force. Compute kernels,
 //!   at a stated spacing; the same bits every time.
-//! - [`GpuBatch`] asks about many poses of many pairs in one submission: contacts, the deepest, the force, the nearest point.
+//! - [`GpuBatch`] asks about many poses of many pairs in one submission: contacts, the deepest, the force, the nearest point;
+//!   [`GpuBatch::pair`] about any number of poses of one pair, as the CPU's batches tell them.
+//! - [`GpuPoints`] asks how far many points are from a surface.
 //! - [`GpuNarrow`] finds the contacts of a [`palpate::world::World`], [`GpuContacts`] those of a mesh in many fields, one by one.
 //! - [`FieldBuilder`] builds fields.
 //!
@@ -47,6 +49,8 @@ mod frame;
 mod kernel;
 mod list;
 mod mesh;
+mod pair;
+mod points;
 mod raster;
 mod sampler;
 mod shell;
@@ -59,6 +63,8 @@ pub use device::{Gpu, GpuError, GpuParams};
 pub use field::{GpuField, Interpolation};
 pub use list::{DeviceInfo, DeviceKind, devices};
 pub use mesh::{GpuMesh, VertexLayout};
+pub use pair::{PairFound, PairJob};
+pub use points::GpuPoints;
 pub use raster::{GpuRaster, RasterMode, RasterParams};
 pub use sampler::GpuSampler;
 pub use shell::GpuShell;

@@ -163,13 +163,14 @@ impl GpuMesh {
         let order = palpate::field::curve_order(mesh.positions(), &taking);
         let (mut items, mut parts) = (Vec::with_capacity(order.len()), Vec::with_capacity(order.len()));
         let (mut used, mut samples) = (0, 0.0);
+        let most = (gpu.most_bytes() / 16).min(MOST_ITEMS as u64) as usize;
         for t in order {
             let [a, b, c] = taking[t as usize];
             let divisions = divisions(mesh, [a, b, c], spacing);
             let m = cuts(divisions);
             let each = (divisions / f64::from(m)).ceil().clamp(1.0, DIVISIONS).powi(2);
-            if items.len() + CLUSTER * (m * m) as usize > MOST_ITEMS {
-                return Err(too_fine(gpu, items.len() as u64));
+            if items.len() + (m * m) as usize > most {
+                return Err(too_fine(gpu, (items.len() + (m * m) as usize) as u64, most as u64));
             }
             for part in 0..m * m {
                 if samples + each > SAMPLES {
@@ -340,11 +341,11 @@ fn farthest(aabb: Aabb, origin: DVec3) -> f64 {
     if size.is_finite() { size } else { 0.0 }
 }
 
-fn too_fine(gpu: &Gpu, needed: u64) -> GpuError {
+fn too_fine(gpu: &Gpu, needed: u64, limit: u64) -> GpuError {
     GpuError::TooLarge {
         what: "a mesh at this spacing",
         needed,
-        limit: MOST_ITEMS as u64,
+        limit,
         unit: "parts",
         device: gpu.name().to_owned(),
         instead: "use a larger spacing",

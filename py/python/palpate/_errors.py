@@ -25,9 +25,13 @@ class SimulationError(PalpateError, RuntimeError):
     """A scene that does not run."""
 
 
+class GpuError(PalpateError, RuntimeError):
+    """A graphics processor that is not there, cannot hold what it is given, or was lost."""
+
+
 class InternalError(PalpateError, RuntimeError):
     """A fault of ours."""
 
 
-for _class in (PalpateError, InputError, MeshError, BuildError, FileError, SimulationError, InternalError):
+for _class in (PalpateError, InputError, MeshError, BuildError, FileError, SimulationError, GpuError, InternalError):
     _class.__module__ = "palpate"
