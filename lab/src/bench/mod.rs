@@ -17,6 +17,7 @@ pub mod machine;
 pub mod ours;
 pub mod paper;
 pub mod peer;
+pub mod python;
 pub mod soft;
 pub mod svg;
 pub mod table;
@@ -25,8 +26,8 @@ use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
 /// Benchmarks that exist.
-pub const NAMES: [&str; 8] =
-    ["generation", "encodings", "contact", "engines", "soft", "cloud", "gpu", "haptic"];
+pub const NAMES: [&str; 9] =
+    ["generation", "encodings", "contact", "engines", "soft", "cloud", "gpu", "haptic", "python"];
 
 /// Command line of `bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -103,6 +104,7 @@ pub fn run(options: &Options) -> Result<()> {
         "cloud" => cloud::run(options)?,
         "gpu" => gpu::run(options)?,
         "haptic" => haptic::run(options)?,
+        "python" => python::run(options)?,
         other => bail!("there is no benchmark '{other}'; `bench --list` names them all"),
     };
     let saved = table::save(&report, options.save.as_deref())?;

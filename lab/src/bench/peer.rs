@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Peers that have a folder, in the order `--setup` installs them.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "openvdb",
     "mesh_to_sdf",
     "parry",
@@ -22,6 +22,7 @@ pub const NAMES: [&str; 13] = [
     "nanoflann",
     "kiddo",
     "scipy",
+    "palpate",
 ];
 
 /// What is said of a peer that cannot be started.
@@ -35,7 +36,7 @@ const PATIENCE_S: u64 = 600;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// `hello`, `build`, `voxelize`, `sample`, `pair`, `soft`, `hulls` or `nearest`.
+    /// `hello`, `build`, `voxelize`, `sample`, `pair`, `soft`, `hulls`, `nearest`, `points` or `poses`.
     pub job: String,
     /// Raw mesh file; of a pair mesh A.
     pub mesh: String,
@@ -72,6 +73,8 @@ pub struct Request {
     pub points: String,
     /// Raw points file of a cloud.
     pub cloud: String,
+    /// How many of the points or poses are asked (`points`, `poses`); 0: all.
+    pub count: usize,
     /// Points of a leaf of a cloud's tree; 0 for the peer's own choice.
     pub leaf: usize,
     /// Where distances go.
