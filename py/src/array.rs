@@ -71,8 +71,10 @@ pub(crate) fn numbers<'py, T: Element, D: Dimension>(
     what: &str,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArray<'py, T, D>> {
+    // No slice: not in C order, or not where such numbers may be.
     if let Ok(array) = object.extract::<PyReadonlyArray<'py, T, D>>()
         && array.is_c_contiguous()
+        && array.as_slice().is_ok()
     {
         return Ok(array);
     }
@@ -81,7 +83,8 @@ pub(crate) fn numbers<'py, T: Element, D: Dimension>(
     room::<T>(what, &array)?;
     let options = PyDict::new(py);
     options.set_item("dtype", T::get_dtype(py))?;
-    let made = numpy(py)?.call_method("ascontiguousarray", (array,), Some(&options))?;
+    options.set_item("requirements", ["C", "A"])?;
+    let made = numpy(py)?.call_method("require", (array,), Some(&options))?;
     made.extract()
         .map_err(|_| error::input(format!("{what} has another number of dimensions than it should")))
 }
@@ -127,6 +130,7 @@ pub(crate) fn rows<'py>(
 ) -> PyResult<PyReadonlyArray<'py, f64, numpy::Ix2>> {
     if let Ok(array) = object.extract::<PyReadonlyArray<'py, f64, numpy::Ix2>>()
         && array.is_c_contiguous()
+        && array.as_slice().is_ok()
         && array.shape()[1] == width
     {
         return Ok(array);

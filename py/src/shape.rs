@@ -312,6 +312,7 @@ impl PyShape {
             && !gradients
             && let Ok(single) = points.extract::<PyReadonlyArray2<'py, f32>>()
             && single.is_c_contiguous()
+            && single.as_slice().is_ok()
             && single.shape()[1] == 3
         {
             let points: &[Vec3] = bytemuck::cast_slice(single.as_slice()?);
