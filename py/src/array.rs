@@ -13,6 +13,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
+/// Copies below this are made without asking for room \[bytes\]; as `palpate._room` has it.
+const SMALL: usize = 1 << 30;
+
 /// NumPy itself.
 pub(crate) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
@@ -68,18 +71,32 @@ pub(crate) fn numbers<'py, T: Element, D: Dimension>(
     what: &str,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArray<'py, T, D>> {
+    // No slice: not in C order, or not where such numbers may be.
     if let Ok(array) = object.extract::<PyReadonlyArray<'py, T, D>>()
         && array.is_c_contiguous()
+        && array.as_slice().is_ok()
     {
         return Ok(array);
     }
     let py = object.py();
     let array = real(what, object)?;
+    room::<T>(what, &array)?;
     let options = PyDict::new(py);
     options.set_item("dtype", T::get_dtype(py))?;
-    let made = numpy(py)?.call_method("ascontiguousarray", (array,), Some(&options))?;
+    options.set_item("requirements", ["C", "A"])?;
+    let made = numpy(py)?.call_method("require", (array,), Some(&options))?;
     made.extract()
         .map_err(|_| error::input(format!("{what} has another number of dimensions than it should")))
+}
+
+/// `MemoryError` where a copy of an array as numbers of type `T` has no room: views of a few bytes may stand for terabytes.
+fn room<T>(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    // A broadcast of more than memory can name has a length all the same.
+    let count = array.shape().iter().try_fold(1_usize, |n, k| n.checked_mul(*k)).unwrap_or(usize::MAX);
+    if count >= SMALL / size_of::<T>() {
+        array.py().import("palpate._room")?.call_method1("check", (what, count, size_of::<T>()))?;
+    }
+    Ok(())
 }
 
 /// `shape` as Python writes it.
@@ -113,6 +130,7 @@ pub(crate) fn rows<'py>(
 ) -> PyResult<PyReadonlyArray<'py, f64, numpy::Ix2>> {
     if let Ok(array) = object.extract::<PyReadonlyArray<'py, f64, numpy::Ix2>>()
         && array.is_c_contiguous()
+        && array.as_slice().is_ok()
         && array.shape()[1] == width
     {
         return Ok(array);
@@ -146,6 +164,24 @@ pub(crate) fn exactly<const N: usize>(what: &str, object: &Bound<'_, PyAny>) -> 
         Some(v) => Err(error::input(format!("{what} holds {v}; every number must be finite"))),
         None => Ok(out),
     }
+}
+
+/// The three vertices of one triangle.
+pub(crate) fn corners(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
+    let array = real(what, object)?;
+    if array.shape() != [3] || !matches!(array.dtype().kind(), b'i' | b'u') {
+        let (shape, kind) = (shown(array.shape()), array.dtype());
+        return Err(error::input(format!(
+            "{what} has shape {shape} and dtype {kind}; it must be three integers"
+        )));
+    }
+    let array = numbers::<i64, numpy::Ix1>(what, array.as_any())?;
+    let mut out = [0; 3];
+    for (to, v) in out.iter_mut().zip(array.as_slice()?) {
+        *to = u32::try_from(*v)
+            .map_err(|_| error::input(format!("{what} names vertex {v}; vertices are counted from 0")))?;
+    }
+    Ok(out)
 }
 
 /// Triangles of shape (m, 3), as the engine numbers vertices.

@@ -3,6 +3,7 @@
 use crate::array::vector;
 use crate::error;
 use crate::pose::Placed;
+use glam::DVec3;
 use palpate::force::{Direction, ForceParams, FrictionParams, Law, Twist};
 use palpate::query::{QueryParams, Roles};
 use pyo3::prelude::*;
@@ -64,10 +65,16 @@ pub(crate) fn force(
 /// Velocity of B as A sees it, given in the frame the poses are in: linear of B's origin, and angular.
 pub(crate) fn twist(velocity: Option<&Bound<'_, PyAny>>, placed: &Placed) -> PyResult<Option<Twist>> {
     let Some(velocity) = velocity else { return Ok(None) };
-    let (linear, angular): (Bound<'_, PyAny>, Bound<'_, PyAny>) = velocity
-        .extract()
-        .map_err(|_| error::input("velocity is a pair: linear [m/s] of B's origin and angular [rad/s]"))?;
-    let linear = placed.inward(vector("the linear velocity", &linear)?);
-    let angular = placed.inward(vector("the angular velocity", &angular)?);
+    let [linear, angular] = velocities(velocity, "B's origin")?.map(|v| placed.inward(v));
     Ok(Some(Twist { linear, angular }))
+}
+
+/// A pair of a linear velocity, of a point that is named, and an angular one; or an array (2, 3).
+pub(crate) fn velocities(velocity: &Bound<'_, PyAny>, of: &str) -> PyResult<[DVec3; 2]> {
+    let problem = || error::input(format!("velocity is a pair: linear [m/s] of {of} and angular [rad/s]"));
+    if velocity.len().ok() != Some(2) {
+        return Err(problem());
+    }
+    let part = |i: usize| velocity.get_item(i).map_err(|_| problem());
+    Ok([vector("the linear velocity", &part(0)?)?, vector("the angular velocity", &part(1)?)?])
 }

@@ -1,6 +1,6 @@
 //! Motions that are kept, and pages that show them.
 
-use crate::array::real;
+use crate::array::{real, vector};
 use crate::pose::{matrices, pose, poses};
 use crate::shape::PyShape;
 use crate::{error, guard};
@@ -179,7 +179,7 @@ pub(crate) fn record(
     contacts: bool,
     fps: f64,
     title: String,
-    up: [f64; 3],
+    up: &Bound<'_, PyAny>,
 ) -> PyResult<PyRecording> {
     if shapes.len() != places.len() {
         return Err(error::input(format!(
@@ -201,7 +201,7 @@ pub(crate) fn record(
         return Err(error::input(format!("poses[{i}] has {} frames, others have {frames}", ways[i].len())));
     }
     let shapes: Vec<Shape> = shapes.iter().map(|s| s.shape.clone()).collect();
-    let up = DVec3::from_array(up).try_normalize().ok_or_else(|| error::input("up has no length"))?;
+    let up = vector("up", up)?.try_normalize().ok_or_else(|| error::input("up has no length"))?;
     let recording = guard::on_threads(py, 0, || {
         let command = "palpate.show in Python".to_owned();
         let about = About { title, engine: "none".to_owned(), rate: fps, command };

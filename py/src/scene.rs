@@ -1,6 +1,7 @@
 //! Scenes: bodies that fall, lie and push, moved by Rapier or by the engine's own world.
 
 use crate::array::{from_points, vector};
+use crate::params::velocities;
 use crate::pose::{matrices, pose};
 use crate::recording::{Look, PyRecording, Recorder};
 use crate::shape::PyShape;
@@ -55,18 +56,14 @@ impl PyScene {
         density: f64,
         mass: Option<f64>,
         fixed: bool,
-        velocity: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        velocity: Option<&Bound<'_, PyAny>>,
         friction: f64,
         restitution: f64,
         name: Option<String>,
     ) -> PyResult<usize> {
         let pose = self::pose("pose", pose)?;
-        let (linear, angular) = match velocity {
-            None => (DVec3::ZERO, DVec3::ZERO),
-            Some((linear, angular)) => {
-                (vector("the linear velocity", &linear)?, vector("the angular velocity", &angular)?)
-            }
-        };
+        let still = [DVec3::ZERO; 2];
+        let [linear, angular] = velocity.map_or(Ok(still), |v| velocities(v, "the centre of mass"))?;
         let motion = match (fixed, mass) {
             (true, _) => Motion::Static,
             (false, Some(mass)) => Motion::Mass(mass),

@@ -76,9 +76,9 @@ impl PySoftMesh {
     }
 
     /// Adds a triangle; its number.
-    fn add_triangle(&mut self, triangle: [u32; 3]) -> PyResult<u32> {
+    fn add_triangle(&mut self, triangle: &Bound<'_, PyAny>) -> PyResult<u32> {
         self.edits += 1;
-        self.mesh.add_triangle(triangle).map_err(error::soft)
+        self.mesh.add_triangle(array::corners("triangle", triangle)?).map_err(error::soft)
     }
 
     /// Takes a triangle out for good.

@@ -7,7 +7,7 @@ import pytest
 
 import palpate
 from conftest import matrix, quaternion
-from palpate.collision_manager import CollisionManager, scene_to_collision
+from palpate.collision_manager import CollisionManager, mesh_to_BVH, mesh_to_convex, scene_to_collision
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -35,9 +35,38 @@ def test_single(box):
         assert 0 <= contact.depth <= 0.2 + 1e-6 and np.linalg.norm(contact.normal) == pytest.approx(1, abs=1e-4)
         # In both boxes.
         assert 4.5 - 1e-6 <= contact.point[0] <= 4.7 + 1e-6
-    assert max(c.depth for c in data) == pytest.approx(0.2, abs=0.02)
-    hit, data = manager.in_collision_single(box, at(4.2, 0, 0), return_data=True)
-    assert hit and len(data) > 10
+
+def test_convex_objects_have_one_contact(box):
+    """The depth of the pair, the way out, a place in the overlap; of ways that are as short, the first by x, y, z."""
+    manager = CollisionManager()
+    manager.add_object("a", box)
+    _, (one,) = manager.in_collision_single(box, at(0.8, 0.1, 0), return_data=True)
+    assert one.depth == pytest.approx(0.2, abs=1e-9)
+    np.testing.assert_allclose(one.normal, [1, 0, 0], atol=1e-9)
+    # In both.
+    assert ([0.3, -0.4, -0.5] <= one.point).all() and (one.point <= [0.5, 0.5, 0.5]).all()
+    _, (one,) = manager.in_collision_single(box, return_data=True)
+    assert one.depth == pytest.approx(1, abs=1e-9)
+    np.testing.assert_allclose(one.normal, [-1, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(one.point, [0, 0, 0], atol=0.05)
+    assert isinstance(one.index("a"), int) and 0 <= one.index("__external") < 12
+    # Not convex: all points that are inside.
+    torus = trimesh.creation.torus(1.0, 0.3)
+    _, data = manager.in_collision_single(torus, at(0.6, 0, 0), return_data=True)
+    assert len(data) > 10 and all(0 <= c.depth < 0.6 for c in data)
+
+
+def test_which_are_convex(box):
+    ball, torus = trimesh.creation.icosphere(subdivisions=3), trimesh.creation.torus(1.0, 0.3)
+    two = trimesh.util.concatenate([box, box.copy().apply_translation([3, 0, 0])])
+    open_box = trimesh.Trimesh(box.vertices, box.faces[2:], process=False)
+    dented = ball.copy()
+    dented.vertices[0] *= 0.9
+    manager = CollisionManager()
+    for mesh, convex in [(box, True), (ball, True), (torus, False), (two, False), (open_box, False), (dented, False)]:
+        assert manager.add_object("a", mesh).convex == convex
+    assert isinstance(mesh_to_BVH(box), palpate.Shape) and mesh_to_convex(box).volume == pytest.approx(1)
+
 
 
 def test_names_that_are_gone(box):

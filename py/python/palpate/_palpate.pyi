@@ -522,7 +522,7 @@ class SoftMesh:
     def add_vertices(self, vertices: ArrayLike) -> int:
         """Adds vertices; the number of the first."""
 
-    def add_triangle(self, triangle: tuple[int, int, int] | list[int]) -> int:
+    def add_triangle(self, triangle: ArrayLike) -> int:
         """Adds a triangle; its number."""
 
     def remove_triangle(self, triangle: int) -> None:
@@ -895,7 +895,7 @@ def record(
     contacts: bool,
     fps: float,
     title: str,
-    up: list[float],
+    up: ArrayLike,
 ) -> Recording:
     """A recording of shapes in given places: a pose for each, or as many poses for each as there are frames."""
 

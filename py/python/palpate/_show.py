@@ -43,7 +43,11 @@ class Page:
     def open(self) -> pathlib.Path:
         """Shows it in the browser of this machine; where the file is."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="palpate-"))
-        path = self.save(folder / "page.html")
+        try:
+            path = self.save(folder / "page.html")
+        except FileError:
+            folder.rmdir()
+            raise
         webbrowser.open(path.as_uri())
         return path
 
@@ -81,8 +85,10 @@ def show(
         for thing in shapes:
             if not isinstance(thing, Shape):
                 raise InputError(f"a {type(thing).__name__} cannot be shown: give a recording, or shapes")
+        if poses is not None and not hasattr(poses, "__len__"):
+            raise InputError(f"poses is a {type(poses).__name__}; give one pose for each shape")
         places = [None] * len(shapes) if poses is None else list(poses)
-        recording = record(shapes, places, contacts, float(fps), title or "Shapes", list(up))
+        recording = record(shapes, places, contacts, float(fps), title or "Shapes", up)
     page = Page(recording.html(), height)
     if path is not None:
         page.save(path)

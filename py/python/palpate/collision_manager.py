@@ -6,7 +6,9 @@ Methods, arguments and results are those of trimesh. What differs:
 
 * Shapes are solid: an object wholly inside another collides with it. With FCL meshes are surfaces, unless they are convex.
 * Distances of objects that overlap are minus the length of the shortest translation that parts them.
-* Contacts are points of a surface that are inside the other object, each with its own depth, rather than pairs of triangles.
+* Convex objects have one contact, as with FCL: the depth of the pair, at a place in the overlap. Of others, contacts are points of a
+  surface that are inside the other object, each with its own depth, rather than pairs of triangles.
+* ``index`` is the nearest face, also of convex objects, where FCL says -1.
 * A transform may have a scale or a shear: the mesh is moved by it.
 
 Whether objects collide, and how far apart they are, is decided by their triangles; depths of contacts are those of a field, with
@@ -15,25 +17,26 @@ the error bounds of :class:`palpate.Shape`. Nothing else needs to be installed. 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import weakref
 from typing import Any, Hashable
 
 import numpy as np
 
 from . import _broad
 from ._errors import InputError
+from ._object import Object, normals
 from ._palpate import Shape, contacts, distance, intersects, penetration
 
-__all__ = ["CollisionManager", "ContactData", "DistanceData", "scene_to_collision"]
+__all__ = ["CollisionManager", "ContactData", "DistanceData", "mesh_to_BVH", "mesh_to_convex", "scene_to_collision"]
 
 #: The name of an object that is in no manager.
 EXTERNAL = "__external"
 
-#: Shapes in use, by what they were built from: the same mesh is built once.
-_shapes: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+#: Cells along the largest extent of shapes, unless said otherwise.
+RESOLUTION = 64
 
+#: Products of directions and vertices that are looked at for ways out that are as short. More: seconds; fewer: which one is given depends on the search.
+MOST_PRODUCTS = 10_000_000
 
 class ContactData:
     """A contact of two objects, in the world's frame."""
@@ -86,67 +89,7 @@ class DistanceData:
         return self._points[name]
 
 
-class _Object:
-    """A mesh in a place. Its shape is built when it is first near another."""
-
-    def __init__(self, mesh, transform, resolution):
-        self._vertices = np.array(mesh.vertices, dtype=np.float64)
-        self._faces = np.array(mesh.faces, dtype=np.int64)
-        if self._vertices.ndim != 2 or self._vertices.shape[1:] != (3,) or len(self._vertices) == 0:
-            raise InputError(f"the mesh's vertices have shape {self._vertices.shape}; they must be (n, 3), with n > 0")
-        if not np.isfinite(self._vertices).all():
-            raise InputError("the mesh has a vertex that is not finite")
-        self._resolution = resolution
-        self._built = None
-        self.place(transform)
-
-    def place(self, transform):
-        """Moves it. What is no rigid motion is taken by the vertices."""
-        transform = np.eye(4) if transform is None else np.asarray(transform, dtype=np.float64)
-        if transform.shape != (4, 4):
-            raise InputError("transform must be (4,4)!")
-        if not np.isfinite(transform).all():
-            raise InputError("the transform holds a number that is not finite")
-        turn, linear = transform[:3, :3], np.eye(3)
-        if np.abs(turn.T @ turn - np.eye(3)).max() > 1e-5 or np.linalg.det(turn) < 0:
-            transform, linear = transform.copy(), turn.copy()
-            transform[:3, :3] = np.eye(3)
-        if getattr(self, "_linear", None) is None or not np.array_equal(linear, self._linear):
-            self._linear, self._built = linear, None
-            moved = self._vertices @ linear.T
-            self._box = np.array([moved.min(axis=0), moved.max(axis=0)])
-        self.transform = transform
-        self.box = _broad.placed(self._box, transform)
-
-    @property
-    def shape(self) -> Shape:
-        if self._built is None:
-            vertices, faces = self._vertices @ self._linear.T, self._faces
-            # What mirrors turns faces inside out.
-            if np.linalg.det(self._linear) < 0:
-                faces = faces[:, ::-1]
-            key = hashlib.blake2b(np.ascontiguousarray(vertices).tobytes(), digest_size=16)
-            key.update(np.ascontiguousarray(faces).tobytes())
-            key = (key.digest(), self._resolution)
-            self._built = _shapes.get(key)
-            if self._built is None:
-                self._built = Shape(vertices, faces, resolution=self._resolution)
-                _shapes[key] = self._built
-        return self._built
-
-    def face(self, point) -> int:
-        """The face nearest to a place, as the mesh that was given numbers them."""
-        local = self.transform[:3, :3].T @ (np.asarray(point) - self.transform[:3, 3])
-        closest, _, triangle = self.shape.closest_point(local[None])
-        shape = self.shape
-        if len(shape.faces) == len(self._faces) and triangle[0] < len(self._faces):
-            return int(triangle[0])
-        # Faces were left out or closed: the one whose plane and middle are nearest.
-        corners = (self._vertices @ self._linear.T)[self._faces]
-        return int(np.argmin(np.linalg.norm(corners.mean(axis=1) - closest[0], axis=1)))
-
-
-def _meet(a: _Object, b: _Object) -> bool:
+def _meet(a: Object, b: Object) -> bool:
     """Whether two objects share a point: by their points where these tell, else by all triangles."""
     poses = (a.transform, b.transform)
     if intersects(a.shape, b.shape, *poses):
@@ -157,9 +100,11 @@ def _meet(a: _Object, b: _Object) -> bool:
     return penetration(a.shape, b.shape, *poses).overlapping
 
 
-def _touches(names, a: _Object, b: _Object) -> list[ContactData]:
+def _touches(names, a: Object, b: Object) -> list[ContactData]:
     """The contacts of two objects that meet: at least one."""
     found = contacts(a.shape, b.shape, a.transform, b.transform)
+    if a.convex and b.convex:
+        return [_convex_touch(names, a, b, found)]
     rows = zip(found["point"].astype(float), found["normal"].astype(float), found["distance"])
     out = [ContactData(names, (a, b), point, normal, max(0.0, -float(d))) for point, normal, d in rows]
     if not out:
@@ -168,14 +113,51 @@ def _touches(names, a: _Object, b: _Object) -> list[ContactData]:
     return out
 
 
-def _apart(a: _Object, b: _Object):
+def _convex_touch(names, a: Object, b: Object, found) -> ContactData:
+    """The one contact of convex objects: how deep the pair is, and the middle of the points that are inside."""
+    near = distance(a.shape, b.shape, a.transform, b.transform)
+    point, normal, depth = (near.witness_a + near.witness_b) / 2, near.direction, 0.0
+    way = _way_out(a, b)
+    if way is not None and way[1] > 0:
+        normal, depth = way
+    if len(found):
+        point = np.average(found["point"].astype(float), axis=0, weights=np.maximum(found["area"], 1e-30))
+    return ContactData(names, (a, b), point, normal, depth)
+
+
+def _way_out(a: Object, b: Object):
+    """The direction and the length of the shortest way of B out of A; none where they share no point.
+
+    Of convex objects the normals of faces are tried besides, and of ways that are as short the first by x, y, z is given: it does not depend
+    on the search then.
+    """
+    way = penetration(a.shape, b.shape, a.transform, b.transform)
+    if not way.overlapping:
+        return None
+    if way.depth == 0 or not (a.convex and b.convex):
+        return way.direction, way.depth
+    first, second = a.corners, b.corners
+    ways = np.concatenate([normals(a.shape) @ a.transform[:3, :3].T, -normals(b.shape) @ b.transform[:3, :3].T])
+    if len(ways) * (len(first) + len(second)) > MOST_PRODUCTS:
+        return way.direction, way.depth
+    depths = (ways @ first.T).max(axis=1) - (ways @ second.T).min(axis=1)
+    least = min(way.depth, depths.min())
+    # Rounding must not choose.
+    short = np.round(ways[depths <= least + max(way.bound, 1e-9 * least)], 9) + 0.0
+    if len(short) == 0:
+        return way.direction, way.depth
+    chosen = short[np.lexsort(short.T[::-1])[0]]
+    return chosen / np.linalg.norm(chosen), float(least)
+
+
+def _apart(a: Object, b: Object):
     """Signed distance of two objects, and the nearest points."""
     near = distance(a.shape, b.shape, a.transform, b.transform)
     value = near.distance
     if value <= near.bound:
-        way = penetration(a.shape, b.shape, a.transform, b.transform)
-        if way.overlapping:
-            value = -way.depth
+        way = _way_out(a, b)
+        if way is not None:
+            value = -way[1]
     return value, (near.witness_a, near.witness_b)
 
 
@@ -191,13 +173,13 @@ class CollisionManager:
     ``resolution`` is that of the shapes that are built, cells along the largest extent.
     """
 
-    def __init__(self, resolution: int = 64):
-        self._objs: dict[Hashable, _Object] = {}
+    def __init__(self, resolution: int = RESOLUTION):
+        self._objs: dict[Hashable, Object] = {}
         self._resolution = resolution
 
     def add_object(self, name, mesh, transform=None):
         """Adds a mesh of trimesh, or anything with ``vertices`` and ``faces``; one of the same name is replaced."""
-        self._objs[name] = _Object(mesh, transform, self._resolution)
+        self._objs[name] = Object(mesh, transform, self._resolution)
         return self._objs[name]
 
     def remove_object(self, name):
@@ -210,7 +192,7 @@ class CollisionManager:
 
     def in_collision_single(self, mesh, transform=None, return_names=False, return_data=False):
         """Whether a mesh collides with an object; the set of their names; the list of contacts."""
-        other = _Object(mesh, transform, self._resolution)
+        other = Object(mesh, transform, self._resolution)
         pairs = ((name, EXTERNAL, obj, other) for name, obj in self._near(other))
         hit, names, data = self._collide(pairs, return_names, return_data)
         return _answer(hit, [(return_names, {a for a, _ in names}), (return_data, data)])
@@ -233,7 +215,7 @@ class CollisionManager:
 
     def min_distance_single(self, mesh, transform=None, return_name=False, return_data=False):
         """Distance of a mesh to the nearest object, negative where they overlap; that object's name; data."""
-        other = _Object(mesh, transform, self._resolution)
+        other = Object(mesh, transform, self._resolution)
         pairs = [(name, EXTERNAL, obj, other) for name, obj in self._objs.items()]
         value, names, data = self._nearest(pairs)
         return _answer(value, [(return_name, names and names[0]), (return_data, data)])
@@ -260,7 +242,7 @@ class CollisionManager:
             raise InputError(f"{name} not in collision manager!")
         return name
 
-    def _near(self, other: _Object):
+    def _near(self, other: Object):
         """Our objects whose boxes meet that of another."""
         objects = list(self._objs.items())
         if not objects:
@@ -302,6 +284,16 @@ class CollisionManager:
                 best = (value, (first, second), (a, b), points)
         value, names, objects, points = best
         return value, names, DistanceData(names, objects, value, points)
+
+
+def mesh_to_BVH(mesh) -> Shape:
+    """What a mesh is searched by: a :class:`palpate.Shape`."""
+    return Object(mesh, None, RESOLUTION).shape
+
+
+def mesh_to_convex(mesh) -> Shape:
+    """The same: shapes need not be convex, and are asked in the same way if they are."""
+    return mesh_to_BVH(mesh)
 
 
 def scene_to_collision(scene):

@@ -43,10 +43,12 @@ pub(super) fn order_along(
         for (g, keys) in out.chunks_mut(GROUP).enumerate() {
             let first = chunk * CHUNK + g * GROUP;
             let mut x = [[0u32; GROUP]; 3];
-            for lane in 0..keys.len() {
+            let count = keys.len();
+            let [xs, ys, zs] = &mut x;
+            for (lane, ((x, y), z)) in xs.iter_mut().zip(ys).zip(zs).take(count).enumerate() {
                 let q = ((place(first + lane) - low) * scale).min(DVec3::splat(most));
                 // Casts make 0 of what is negative or no number.
-                (x[0][lane], x[1][lane], x[2][lane]) = (q.x as u32, q.y as u32, q.z as u32);
+                (*x, *y, *z) = (q.x as u32, q.y as u32, q.z as u32);
             }
             for (lane, (key, h)) in keys.iter_mut().zip(hilbert(x)).enumerate() {
                 *key = u64::from(h) << 32 | (first + lane) as u64;

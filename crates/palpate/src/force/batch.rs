@@ -34,8 +34,7 @@ pub fn summary_batch(
 ) -> Vec<PoseSummary> {
     batch(poses, |query, pose| {
         let contacts = query.contacts(a, b, pose, params);
-        let before = |a: &&Contact, b: &&Contact| a.distance.total_cmp(&b.distance);
-        let (deepest, origin) = (contacts.list.iter().min_by(before).copied(), contacts.origin);
+        let (deepest, origin) = (contacts.deepest().copied(), contacts.origin);
         let count = contacts.list.len();
         let force = penalty(contacts, force, pose, None, None);
         PoseSummary { contacts: count, deepest, origin, force, non_finite: query.stats().non_finite }
