@@ -25,19 +25,20 @@ pub fn curve_order(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<u32> {
         let [a, b, c] = triangles[i];
         positions[a as usize] + positions[b as usize] + positions[c as usize]
     };
-    order_along(triangles.len(), 3.0 * low, 3.0 * high, sum)
+    order_along(triangles.len(), low * 3.0, (high - low).max_element(), 3.0, sum)
 }
 
-/// Numbers of `count` places along a Hilbert curve through the box from `low` to `high`; what is outside counts as on its border, and
-/// what is no place as in a corner.
+/// Numbers of `count` places along a Hilbert curve through the cube with an edge of `size` times `unit` from `low` on; what is outside
+/// counts as on its border, and what is no place as in a corner.
 pub(super) fn order_along(
     count: usize,
     low: DVec3,
-    high: DVec3,
+    size: f64,
+    unit: f64,
     place: impl Fn(usize) -> DVec3 + Sync + Send,
 ) -> Vec<u32> {
     let most = f64::from((1u32 << BITS) - 1);
-    let scale = most / (high - low).max_element().max(1e-300);
+    let scale = most / size.max(1e-300) / unit;
     let mut keys = vec![0u64; count];
     par::chunks_mut(&mut keys, CHUNK, |chunk, out| {
         for (g, keys) in out.chunks_mut(GROUP).enumerate() {

@@ -73,7 +73,7 @@ impl Exact {
             (low, high) = (low.min(*p), high.max(*p));
         }
         let (low, high) = (low.max(middle - reach), high.min(middle + reach));
-        order_along(points.len(), low, high, |i| points[i])
+        order_along(points.len(), low, (high - low).max_element(), 1.0, |i| points[i])
     }
 }
 
