@@ -6,6 +6,7 @@ use palpate::math::Aabb;
 use palpate::mesh::{Mesh, MeshError, RawMesh, RepairParams};
 use palpate::query::Motion;
 use palpate::{Pose, par};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A mesh, in its own frame, and a hash of its content.
@@ -17,6 +18,8 @@ pub struct Part {
     pub mesh: Arc<Mesh>,
     /// Of positions and triangles as read: equal for equal parts, whatever their names.
     pub key: u128,
+    /// What was read, where the mesh is not just that.
+    raw: Option<Arc<RawMesh>>,
     /// For each connected piece the vertices that are farthest along the axes, both ways.
     pub(crate) extremes: Vec<[DVec3; 6]>,
 }
@@ -28,7 +31,12 @@ impl Part {
     /// When they are no mesh: see [`Mesh::new`].
     pub fn new(name: &str, raw: RawMesh) -> Result<Self, MeshError> {
         let key = content_key(&raw);
-        let mesh = Mesh::new(raw, &RepairParams::default())?;
+        let mesh = Mesh::new(raw.clone(), &RepairParams::default())?;
+        let same = |a: &DVec3, b: &DVec3| a.to_array().map(f64::to_bits) == b.to_array().map(f64::to_bits);
+        let unchanged = mesh.triangles() == raw.triangles
+            && mesh.positions().len() == raw.positions.len()
+            && mesh.positions().iter().zip(&raw.positions).all(|(a, b)| same(a, b));
+        let raw = (!unchanged).then(|| Arc::new(raw));
         let (label, count) = mesh.topology().components();
         let (far, near) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let mut extremes = vec![[far, near, far, near, far, near]; count];
@@ -45,7 +53,15 @@ impl Part {
                 }
             }
         }
-        Ok(Self { name: name.to_owned(), mesh: Arc::new(mesh), key, extremes })
+        Ok(Self { name: name.to_owned(), mesh: Arc::new(mesh), key, raw, extremes })
+    }
+
+    /// Positions [m] and triangles as they were given to [`Part::new`], which makes the same part of them again, to the last bit.
+    pub fn raw(&self) -> (&[DVec3], &[[u32; 3]]) {
+        match &self.raw {
+            Some(raw) => (&raw.positions, &raw.triangles),
+            None => (self.mesh.positions(), self.mesh.triangles()),
+        }
     }
 }
 
@@ -119,16 +135,50 @@ impl Job {
     pub fn aabbs(&self) -> Vec<Aabb> {
         par::map(self.instances.len(), |i| self.aabb_at(i, 0.0))
     }
+}
 
-    /// Adds an instance, under a name no other has.
-    pub(crate) fn place(&mut self, name: &str, part: usize, pose: Pose, to: Option<Pose>) {
-        self.instances.push(Instance { name: name.to_owned(), part, pose, to });
+/// Puts a job together: parts of equal content are kept once, instances get names of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    job: Job,
+    by_key: BTreeMap<u128, usize>,
+}
+
+impl From<Job> for Builder {
+    /// A job to which more is added.
+    fn from(job: Job) -> Self {
+        let by_key = job.parts.iter().enumerate().map(|(i, p)| (p.key, i)).collect();
+        Self { job, by_key }
+    }
+}
+
+impl Builder {
+    /// The number of a part, which is that of an equal one if there was one before.
+    pub fn part(&mut self, part: Part) -> usize {
+        let at = *self.by_key.entry(part.key).or_insert(self.job.parts.len());
+        if at == self.job.parts.len() {
+            self.job.parts.push(part);
+        }
+        at
     }
 
-    /// Names that come again get a number.
-    pub(crate) fn name_apart(&mut self) {
-        let mut known = std::collections::BTreeSet::new();
-        for instance in &mut self.instances {
+    /// Notes a part that cannot be used.
+    pub fn fail(&mut self, part: &str, problem: String) {
+        self.job.failures.push(Failure { part: part.to_owned(), problem });
+    }
+
+    /// Puts a part at a place, `w_from_part`; the number of the instance. None, and nothing is done, for a part that
+    /// [`Builder::part`] did not give.
+    pub fn place(&mut self, name: &str, part: usize, pose: Pose, to: Option<Pose>) -> Option<usize> {
+        self.job.parts.get(part)?;
+        self.job.instances.push(Instance { name: name.to_owned(), part, pose, to });
+        Some(self.job.instances.len() - 1)
+    }
+
+    /// The job; names that come again get a number.
+    pub fn finish(mut self) -> Job {
+        let mut known = BTreeSet::new();
+        for instance in &mut self.job.instances {
             let first = instance.name.clone();
             let mut n = 1;
             while !known.insert(instance.name.clone()) {
@@ -136,5 +186,6 @@ impl Job {
                 instance.name = format!("{first} #{n}");
             }
         }
+        self.job
     }
 }

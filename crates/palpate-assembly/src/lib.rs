@@ -2,8 +2,8 @@
 //!
 //! A [`Job`] is plain data: [`Part`]s, each with a hash of its content, and [`Instance`]s of them at their places, which may move.
 //! [`candidates`] lists the pairs that can be near; [`glance`] and [`finding`] look at one of them and depend on nothing else, so that pairs may
-//! be looked at in any order, by any number of threads or machines, with the same bits. [`run`] does all of it on this machine:
-//! what is found goes to a journal as it is found, and a run that was killed goes on where it was.
+//! be looked at in any order, by any number of threads or machines, with the same bits. A [`Ledger`] knows what is left to do, and keeps what
+//! is found in a journal as it is found, so that a run that was killed goes on where it was. [`run`] does all of it on this machine.
 //!
 //! ```
 //! use palpate_assembly::{Kind, Params, Place, run, sample};
@@ -26,6 +26,7 @@ mod depth;
 mod finding;
 mod job;
 mod journal;
+mod ledger;
 mod manifest;
 mod near;
 mod pair;
@@ -33,13 +34,15 @@ mod params;
 mod read;
 mod run;
 pub mod sample;
-mod shapes;
+pub mod shapes;
 mod table;
 mod volume;
+mod write;
 
 pub use broad::candidates;
 pub use finding::{Finding, Kind, Outcome, Region};
-pub use job::{Failure, Instance, Job, Part};
+pub use job::{Builder, Failure, Instance, Job, Part};
+pub use ledger::{Batch, Ledger};
 pub use pair::{Glance, Pair, finding, glance, pair_key};
 pub use params::{Params, ParamsError};
 pub use read::{ReadJobError, read};

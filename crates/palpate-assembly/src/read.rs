@@ -1,11 +1,10 @@
 //! A folder of meshes, or a scene, as a job.
 
-use crate::job::{Failure, Job, Part};
+use crate::job::{Builder, Job, Part};
 use crate::manifest::{self, Manifest};
 use palpate::mesh::{Format, MeshInstances, RawMesh, ReadError};
 use palpate::progress::Progress;
 use palpate::{Pose, par};
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -79,7 +78,7 @@ pub fn read(path: &Path, scale: f64, progress: &dyn Progress) -> Result<Job, Rea
         let (name, raw) = &named[i];
         raw.clone().and_then(|raw| Part::new(name, raw).map_err(|e| e.to_string()))
     });
-    let mut job = Job::default();
+    let mut job = Builder::default();
     let names = named.into_iter().map(|(name, _)| name);
     let index = share(&mut job, names.zip(parts));
     for instance in scene.instances {
@@ -88,25 +87,16 @@ pub fn read(path: &Path, scale: f64, progress: &dyn Progress) -> Result<Job, Rea
             job.place(name, part, instance.pose, None);
         }
     }
-    job.name_apart();
-    Ok(job)
+    Ok(job.finish())
 }
 
-/// Adds parts to a job, those of equal content once; where each is, or none for one that is among the failures.
-fn share(job: &mut Job, parts: impl Iterator<Item = (String, Result<Part, String>)>) -> Vec<Option<usize>> {
-    let mut by_key: BTreeMap<u128, usize> = BTreeMap::new();
-    let mut add = |(name, part): (String, Result<Part, String>)| match part {
-        Ok(part) => {
-            let at = *by_key.entry(part.key).or_insert(job.parts.len());
-            if at == job.parts.len() {
-                job.parts.push(part);
-            }
-            Some(at)
-        }
-        Err(problem) => {
-            job.failures.push(Failure { part: name, problem });
-            None
-        }
+/// Adds parts to a job; where each is, or none for one that is among the failures.
+fn share(
+    job: &mut Builder,
+    parts: impl Iterator<Item = (String, Result<Part, String>)>,
+) -> Vec<Option<usize>> {
+    let mut add = |(name, part): (String, Result<Part, String>)| {
+        part.map_err(|problem| job.fail(&name, problem)).ok().map(|part| job.part(part))
     };
     parts.map(&mut add).collect()
 }
@@ -160,7 +150,7 @@ fn folder(folder: &Path, scale: f64, progress: &dyn Progress) -> Result<Job, Rea
     });
     let parts: Option<Vec<Result<Part, String>>> = parts.into_iter().collect();
     let parts = parts.ok_or(ReadJobError::Cancelled)?;
-    let mut job = Job::default();
+    let mut job = Builder::default();
     let names: Vec<String> = files.iter().map(|f| (*f).to_owned()).collect();
     let index = share(&mut job, names.iter().cloned().zip(parts));
     for (file, name, pose, to) in places {
@@ -169,8 +159,7 @@ fn folder(folder: &Path, scale: f64, progress: &dyn Progress) -> Result<Job, Rea
             job.place(&name, part, pose, to);
         }
     }
-    job.name_apart();
-    Ok(job)
+    Ok(job.finish())
 }
 
 /// A file's name without its ending.

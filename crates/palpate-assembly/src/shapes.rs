@@ -3,9 +3,10 @@
 
 use crate::job::Part;
 use crate::params::Params;
-use palpate::asset::{Asset, AssetContents, AssetError, cache_key};
+use palpate::asset::{Asset, AssetError, cache_key};
 use palpate::progress::Silent;
 use palpate::shape::{Shape, ShapeError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thiserror::Error;
@@ -46,36 +47,50 @@ impl Shapes {
     /// # Errors
     /// When the mesh has no shape, for example because it is too large for single precision.
     pub fn get(&self, part: &Part, params: &Params) -> Result<Shape, ShapesError> {
-        let (voxel, how) = (params.voxel_of(&part.mesh), params.shape());
-        let version = env!("CARGO_PKG_VERSION");
-        let key = cache_key(&part.key.to_le_bytes(), &format!("part {version} {voxel:?} {how:?}"));
-        let file = self.folder.as_ref().map(|f| f.join(format!("{key:032x}.palp")));
-        if let Some(file) = &file
-            && Asset::read_key(file).ok() == Some(key)
-            && let Ok(shape) = Shape::open(file, &how, &Silent)
-        {
+        if let Some(shape) = self.find(part, params) {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(shape);
         }
-        let shape = Shape::build((*part.mesh).clone(), voxel, &how)?;
+        let bytes = build(part, params)?;
         self.built.fetch_add(1, Ordering::Relaxed);
-        if let Some(file) = &file {
-            if shape.write(file, key).is_ok()
-                && let Ok(kept) = Shape::open(file, &how, &Silent)
+        if self.folder.is_some() {
+            if self.keep(part, params, &bytes)
+                && let Some(kept) = self.find(part, params)
             {
                 return Ok(kept);
             }
             self.unkept.fetch_add(1, Ordering::Relaxed);
         }
-        let shell = shape.tree().shell();
-        let contents = AssetContents {
-            key,
-            mesh: Some(shape.mesh()),
-            field: Some(shape.field()),
-            shell: Some(&shell),
-            build: "",
-        };
-        Ok(Asset::from_bytes(&contents.to_bytes()?)?.shape(&how, &Silent)?)
+        open(&bytes, params)
+    }
+
+    /// Where the shape of a part is kept; none without a folder.
+    pub fn file(&self, part: &Part, params: &Params) -> Option<PathBuf> {
+        self.folder.as_ref().map(|f| f.join(format!("{:032x}.palp", shape_key(part, params))))
+    }
+
+    /// Whether there is such a file, of the same content and parameters.
+    pub fn holds(&self, part: &Part, params: &Params) -> bool {
+        let file = self.file(part, params);
+        file.is_some_and(|f| Asset::read_key(f).ok() == Some(shape_key(part, params)))
+    }
+
+    fn find(&self, part: &Part, params: &Params) -> Option<Shape> {
+        if !self.holds(part, params) {
+            return None;
+        }
+        Shape::open(self.file(part, params)?, &params.shape(), &Silent).ok()
+    }
+
+    /// Keeps a shape that was [`build`]t: whole, or not at all. Whether the disk could.
+    pub fn keep(&self, part: &Part, params: &Params, bytes: &[u8]) -> bool {
+        let Some(file) = self.file(part, params) else { return false };
+        let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
+        let kept = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &file)).is_ok();
+        if !kept {
+            let _ = fs::remove_file(&temporary);
+        }
+        kept
     }
 
     /// How many were built, found, and built but not kept because the disk refused.
@@ -92,4 +107,28 @@ impl Shapes {
         let voxel = params.voxel_of(&part.mesh);
         (SURFACE * report.area / (voxel * voxel) + TRIANGLE * report.triangles as f64) as u64
     }
+}
+
+/// Of a part's content and of all that decides its shape.
+fn shape_key(part: &Part, params: &Params) -> u128 {
+    let (voxel, how) = (params.voxel_of(&part.mesh), params.shape());
+    let version = env!("CARGO_PKG_VERSION");
+    cache_key(&part.key.to_le_bytes(), &format!("part {version} {voxel:?} {how:?}"))
+}
+
+/// The shape of a part as the bytes of a `.palp` file, the same for any number of threads: from milliseconds to seconds.
+///
+/// # Errors
+/// When the mesh has no shape, for example because it is too large for single precision.
+pub fn build(part: &Part, params: &Params) -> Result<Vec<u8>, ShapesError> {
+    let shape = Shape::build((*part.mesh).clone(), params.voxel_of(&part.mesh), &params.shape())?;
+    Ok(shape.to_bytes(shape_key(part, params))?)
+}
+
+/// The shape in such bytes.
+///
+/// # Errors
+/// When they are no `.palp` file.
+pub fn open(bytes: &[u8], params: &Params) -> Result<Shape, ShapesError> {
+    Ok(Shape::from_bytes(bytes, &params.shape(), &Silent)?)
 }

@@ -131,7 +131,7 @@ fn a_changed_part_costs_its_own_pairs() {
 fn a_folder_is_what_its_sample_is_and_broken_parts_are_told() {
     let folder = Folder::new("folder");
     let sample = sample::assembly(34, 6);
-    sample.write(&folder.0).unwrap();
+    sample.job.write(&folder.0).unwrap();
     let job = read(&folder.0, 1e-3, &Silent).unwrap();
     assert_eq!(job.instances.len(), 34);
     let params = Params::new(CLEARANCE);

@@ -4,8 +4,9 @@
 //! a [`camera`] sees them, [`glass`] shapes that can be seen through, [`slice`](mod@slice) a plane through a distance field;
 //! [`chart`] writes SVG, [`html`] puts them on one self-contained page, [`png`](mod@png) encodes. A [`recording`] holds a motion,
 //! [`player`] a page that plays it, [`strip`] pictures of it; [`deforming`] is the same for meshes whose vertices move, [`probing`] for a
-//! probe on a scan. The same input gives the same bytes on any number of threads.
+//! probe on a scan; [`assembly`] a page of what is wrong with one. The same input gives the same bytes on any number of threads.
 
+pub mod assembly;
 pub mod band;
 pub mod camera;
 pub mod chart;

@@ -2,14 +2,14 @@
 //! that looks like one and is none, each at a known place.
 
 mod scenes;
-mod write;
 
 use crate::finding::Kind;
-use crate::job::{Job, Part};
+use crate::job::{Builder, Job, Part};
+use crate::run::Report;
 use glam::{DQuat, DVec3};
 use palpate::Pose;
 use palpate::mesh::RawMesh;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// The clearance for which things are planted [m].
 pub const CLEARANCE: f64 = 0.5e-3;
@@ -43,6 +43,13 @@ pub struct Sample {
     pub planted: Vec<Planted>,
 }
 
+/// How many of what is planted were found, of the right kind, and how many were found that are not there.
+pub fn compare(planted: &[Planted], report: &Report) -> (usize, usize) {
+    let truth: BTreeSet<_> = planted.iter().map(|p| (p.pair, p.kind)).collect();
+    let told: BTreeSet<_> = report.ordered(false).iter().map(|f| (f.pair, f.outcome.kind)).collect();
+    (truth.intersection(&told).count(), told.difference(&truth).count())
+}
+
 /// An assembly of `parts` parts, each with its own mesh but for some that are there twice; the same for the same numbers.
 pub fn assembly(parts: usize, seed: u64) -> Sample {
     let mut maker = Maker { random: Random(seed ^ 0x5eed), ..Maker::default() };
@@ -59,33 +66,31 @@ pub fn assembly(parts: usize, seed: u64) -> Sample {
         maker.w_from_cell = Pose::from_translation(corner);
         maker.add("block", scenes::block(DVec3::splat(0.01), 2), Pose::IDENTITY, None);
     }
-    maker.sample
+    Sample { job: maker.job.finish(), planted: maker.planted }
 }
 
 /// What scenes are put together with.
 #[derive(Debug, Default)]
 struct Maker {
-    sample: Sample,
+    job: Builder,
+    /// Instances so far.
+    count: usize,
+    planted: Vec<Planted>,
     random: Random,
     w_from_cell: Pose,
-    by_key: BTreeMap<u128, usize>,
 }
 
 impl Maker {
     /// Adds a part at a place of the cell, which may move; its number.
     fn add(&mut self, name: &str, raw: RawMesh, cell_from_part: Pose, to: Option<Pose>) -> u32 {
-        let job = &mut self.sample.job;
-        let number = job.instances.len();
-        let name = format!("{name} {}", number + 1);
+        let name = format!("{name} {}", self.count + 1);
         // Samples are meshes; what is none is left out, and tests would miss it.
-        let Ok(part) = Part::new(&name, raw) else { return number as u32 };
-        let index = *self.by_key.entry(part.key).or_insert(job.parts.len());
-        if index == job.parts.len() {
-            job.parts.push(part);
-        }
+        let Ok(part) = Part::new(&name, raw) else { return self.count as u32 };
+        let part = self.job.part(part);
         let w = |pose: Pose| self.w_from_cell * pose;
-        job.place(&name, index, w(cell_from_part), to.map(w));
-        number as u32
+        self.job.place(&name, part, w(cell_from_part), to.map(w));
+        self.count += 1;
+        self.count as u32 - 1
     }
 
     /// Notes what the last two parts are to each other, at a place of the cell.
@@ -97,10 +102,10 @@ impl Maker {
         place: DVec3,
         time: Option<f64>,
     ) {
-        let last = self.sample.job.instances.len() as u32;
+        let last = self.count as u32;
         let pair = [last - 2, last - 1];
         let place = self.w_from_cell.point(place);
-        self.sample.planted.push(Planted { pair, kind, distance, volume, place, time });
+        self.planted.push(Planted { pair, kind, distance, volume, place, time });
     }
 }
 

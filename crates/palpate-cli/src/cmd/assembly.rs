@@ -1,12 +1,13 @@
 //! `palpate assembly`: every clash and every clearance too small among many parts.
 
-use crate::assembly::{self, About, Input};
+use crate::assembly::Input;
 use crate::outcome::{Outcome, rows};
 use crate::progress::Reporter;
 use crate::{Global, files, parse};
 use anyhow::{Context, Result, bail};
 use palpate::progress::Progress;
-use palpate_assembly::{Finding, Job, Kind, Params, Place, Report, csv, json, run as look};
+use palpate_assembly::{Finding, Job, Kind, Params, Place, Report, csv, json, run as look, sample};
+use palpate_view::assembly::{self, About};
 use palpate_view::units;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     }
     let place = Place { journal: args.output.as_deref(), cache: cache.as_deref() };
     let report = look(&job, &params, &place, &reporter)?;
-    let told: Vec<Finding> = assembly::ordered(&report, args.contacts);
+    let told = report.ordered(args.contacts);
     let mut value = json(&job, &params, &report, &told);
     let written = match &args.output {
         Some(folder) => {
@@ -123,9 +124,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Outcome> {
     let (took, _) = reporter.finish();
     let mut text = summary(args, &job, &params, &report, &told);
     if let Some(planted) = planted {
-        let (found, invented) = planted.compare(&report);
-        let _ = writeln!(text, "  planted: {found} of {} found, {invented} invented", planted.0.len());
-        value["planted"] = json!({ "count": planted.0.len(), "found": found, "invented": invented });
+        let (found, invented) = sample::compare(&planted, &report);
+        let _ = writeln!(text, "  planted: {found} of {} found, {invented} invented", planted.len());
+        value["planted"] = json!({ "count": planted.len(), "found": found, "invented": invented });
     }
     for path in &written {
         let _ = writeln!(text, "written: {}", path.display());

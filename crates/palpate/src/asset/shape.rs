@@ -63,12 +63,36 @@ impl Shape {
         Asset::open(path)?.shape(params, progress)
     }
 
+    /// The shape in the bytes of such a file, which are copied.
+    ///
+    /// # Errors
+    /// When they are damaged, of another version, or hold no whole shape.
+    pub fn from_bytes(
+        bytes: &[u8],
+        params: &ShapeParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, AssetError> {
+        Asset::from_bytes(bytes)?.shape(params, progress)
+    }
+
     /// Writes mesh, field and points to a `.palp` file, whole or not at all. `key` identifies how it was built: see
     /// [`source_key`]; 0: not to be reused.
     ///
     /// # Errors
     /// When the disk refuses, or on a big-endian machine.
     pub fn write(&self, path: impl AsRef<Path>, key: u128) -> Result<(), AssetError> {
+        self.contents(key, |contents| Asset::write(path, contents))
+    }
+
+    /// The bytes of such a file: the same wherever and whenever the same shape is built.
+    ///
+    /// # Errors
+    /// On a big-endian machine.
+    pub fn to_bytes(&self, key: u128) -> std::io::Result<Vec<u8>> {
+        self.contents(key, |contents| contents.to_bytes())
+    }
+
+    fn contents<R>(&self, key: u128, write: impl FnOnce(&AssetContents<'_>) -> R) -> R {
         let program = concat!("palpate ", env!("CARGO_PKG_VERSION"));
         let build = serde_json::json!({ "program": program, "levels": self.tree().levels() }).to_string();
         let shell = self.tree().shell();
@@ -79,7 +103,7 @@ impl Shape {
             shell: Some(&shell),
             build: &build,
         };
-        Asset::write(path, &contents)
+        write(&contents)
     }
 
     /// The shape of a mesh file, from the `.palp` file `kept` if that was built from the same bytes with the same parameters, else

@@ -1,11 +1,11 @@
 //! Pictures of findings: the two parts of glass, what they share or the gap between them, and the whole with its trouble marked.
 
+use crate::image::Rgb;
+use crate::{Camera, Image, Paint, RenderParams, Scene, render, render_through};
 use glam::DVec3;
 use palpate::math::Aabb;
 use palpate::{Pose, Shape};
 use palpate_assembly::{Finding, Job, Kind};
-use palpate_view::image::Rgb;
-use palpate_view::{Camera, Image, Paint, RenderParams, Scene, render, render_through};
 
 /// Colours of the two parts, of what is wrong, and of parts that are well.
 const GLASS: [Rgb; 2] = [[98, 136, 200], [86, 174, 142]];
@@ -19,7 +19,7 @@ const CELLS: f64 = 28.0;
 const PANEL: [u32; 2] = [460, 380];
 
 /// Two panels: the pair, and the place itself. `shapes` are those of the parts, where there are any.
-pub(crate) fn finding(job: &Job, f: &Finding, shapes: Option<[&Shape; 2]>) -> Image {
+pub(super) fn finding(job: &Job, f: &Finding, shapes: Option<[&Shape; 2]>) -> Image {
     let o = &f.outcome;
     let place = o.place();
     let instances = f.pair.map(|i| &job.instances[i as usize]);
@@ -101,7 +101,7 @@ fn shared(scene: &mut Scene, room: Aabb, shapes: [&Shape; 2], poses: [Pose; 2]) 
 }
 
 /// All parts: those of a clash red, those too near another orange, the others grey.
-pub(crate) fn overview(job: &Job, findings: &[Finding], size: [u32; 2]) -> Image {
+pub(super) fn overview(job: &Job, findings: &[Finding], size: [u32; 2]) -> Image {
     let mut colours = vec![WELL; job.instances.len()];
     for kind in [Kind::Clearance, Kind::Clash] {
         for f in findings.iter().filter(|f| f.outcome.kind == kind) {

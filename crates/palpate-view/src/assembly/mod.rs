@@ -1,17 +1,16 @@
-//! The page of an assembly: how many of what, a table to sort, and a picture of each.
+//! The page of an assembly: how many of what, a table to sort, and a picture of each; and a finding in words.
 
-use super::{line, picture};
-use crate::progress::Reporter;
-use anyhow::Result;
+mod picture;
+
+use crate::html::{Page, Picture};
+use crate::{Image, units};
 use glam::DVec3;
-use palpate::Shape;
-use palpate::par;
 use palpate::progress::Progress;
+use palpate::{Shape, par};
 use palpate_assembly::{Finding, Job, Kind, Params, Report, Shapes};
-use palpate_view::html::{Page, Picture};
-use palpate_view::{Image, units};
 use std::collections::BTreeMap;
 use std::path::Path;
+use thiserror::Error;
 
 /// Pictures drawn at once: so many are in memory.
 const AT_ONCE: usize = 16;
@@ -19,23 +18,41 @@ const AT_ONCE: usize = 16;
 const MAX_OPEN: usize = 64;
 
 /// What a page is made of.
-pub(crate) struct About<'a> {
-    pub(crate) title: &'a str,
-    pub(crate) job: &'a Job,
-    pub(crate) params: &'a Params,
-    pub(crate) report: &'a Report,
-    /// To be told, the worst first.
-    pub(crate) told: &'a [Finding],
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// Heading.
+    pub title: &'a str,
+    /// What was looked at.
+    pub job: &'a Job,
+    /// How.
+    pub params: &'a Params,
+    /// All that was found.
+    pub report: &'a Report,
+    /// To be told, the worst first: see [`Report::ordered`].
+    pub told: &'a [Finding],
     /// How many of these are pictured.
-    pub(crate) pictures: usize,
-    pub(crate) cache: Option<&'a Path>,
+    pub pictures: usize,
+    /// Folder of built shapes; without one those that are pictured are built again.
+    pub cache: Option<&'a Path>,
+}
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// A picture.
+    #[error("a picture cannot be encoded: {0}")]
+    Picture(#[from] ::png::EncodingError),
+    /// Wished so.
+    #[error("stopped while the page was drawn; findings are kept")]
+    Cancelled,
 }
 
 /// The page, self-contained; the same bytes for the same findings.
 ///
 /// # Errors
-/// When a picture cannot be encoded, or Ctrl-C was pressed.
-pub(crate) fn page(about: &About<'_>, reporter: &Reporter) -> Result<String> {
+/// When a picture cannot be encoded, or the wish to stop.
+pub fn page(about: &About<'_>, progress: &dyn Progress) -> Result<String, PageError> {
     let About { job, params, report, told, .. } = about;
     let count = |kind: Kind| report.findings.iter().filter(|f| f.outcome.kind == kind).count();
     let number = |n: usize| units::count(n as u64);
@@ -52,7 +69,7 @@ pub(crate) fn page(about: &About<'_>, reporter: &Reporter) -> Result<String> {
     let problems: Vec<String> =
         report.failures.iter().map(|f| format!("{}: {}", f.part, f.problem)).collect();
     page.warnings(&problems, "Every part could be read.");
-    reporter.stage("draw overview", 0);
+    progress.stage("draw overview", 0);
     let whole = picture::overview(job, told, [1040, 720]);
     let caption = "All parts: red ones clash, orange ones are too near another.";
     page.wide_pictures(&[Picture { image: &whole, alt: "the assembly", caption }])?;
@@ -65,19 +82,26 @@ pub(crate) fn page(about: &About<'_>, reporter: &Reporter) -> Result<String> {
     if shown.len() < told.len() {
         page.paragraph(&format!("The worst {} of {}.", number(shown.len()), number(told.len())));
     }
-    draw(&mut page, about, shown, reporter)?;
+    draw(&mut page, about, shown, progress)?;
     page.footer("Made by palpate assembly.");
     Ok(page.html())
 }
 
 /// Adds a picture of each finding.
-fn draw(page: &mut Page, about: &About<'_>, shown: &[Finding], reporter: &Reporter) -> Result<()> {
+fn draw(
+    page: &mut Page,
+    about: &About<'_>,
+    shown: &[Finding],
+    progress: &dyn Progress,
+) -> Result<(), PageError> {
     let job = about.job;
     let shapes = Shapes::new(about.cache);
     let mut open: BTreeMap<usize, Shape> = BTreeMap::new();
-    reporter.stage("draw findings", shown.len() as u64);
+    progress.stage("draw findings", shown.len() as u64);
     for (batch, some) in shown.chunks(AT_ONCE).enumerate() {
-        reporter.check()?;
+        if progress.cancelled() {
+            return Err(PageError::Cancelled);
+        }
         if open.len() > MAX_OPEN {
             open.clear();
         }
@@ -93,7 +117,7 @@ fn draw(page: &mut Page, about: &About<'_>, shown: &[Finding], reporter: &Report
             let pair = some[k].pair.map(|i| open.get(&part(i)));
             let shapes = if let [Some(a), Some(b)] = pair { Some([a, b]) } else { None };
             let image = picture::finding(job, &some[k], shapes);
-            reporter.advance(1);
+            progress.advance(1);
             image
         });
         let first = batch * AT_ONCE + 1;
@@ -107,6 +131,28 @@ fn draw(page: &mut Page, about: &About<'_>, shown: &[Finding], reporter: &Report
         page.pictures(&pictures)?;
     }
     Ok(())
+}
+
+/// A finding on one line.
+pub fn line(job: &Job, f: &Finding) -> String {
+    let [a, b] = f.pair.map(|i| &job.instances[i as usize].name);
+    let o = &f.outcome;
+    let mut text = match o.kind {
+        Kind::Clash => format!("clash      {a} and {b}: {} deep", units::length(o.depth())),
+        Kind::Clearance => format!("clearance  {a} and {b}: {} apart", units::length(o.distance)),
+        Kind::Contact => format!("contact    {a} and {b}"),
+    };
+    if let Some(region) = &o.region {
+        text += &format!(", {}", units::volume(region.volume));
+        text += &format!(
+            ", {} apart by the shortest way found",
+            units::length(DVec3::from_array(o.way).length())
+        );
+    }
+    if let Some(time) = o.time {
+        text += &format!(", at {time:.3} of the motion");
+    }
+    text
 }
 
 /// Cells of a finding: their words, and what they are sorted by.

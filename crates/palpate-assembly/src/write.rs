@@ -1,6 +1,6 @@
-//! A sample as a folder: what anyone's assembly looks like on disk.
+//! A job as a folder.
 
-use super::Sample;
+use crate::job::Job;
 use crate::manifest::{End, Entry, Manifest};
 use palpate::Pose;
 use palpate::mesh::write_ply;
@@ -8,18 +8,19 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-impl Sample {
-    /// Writes a PLY file for each part and an `assembly.json` to a folder, which is made. Reading it gives the same bits.
+impl Job {
+    /// Writes a PLY file for each part and an `assembly.json` to a folder, which is made. [`crate::read`] gives the same, to the last bit.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        for (i, part) in self.job.parts.iter().enumerate() {
-            write_ply(File::create(folder.join(file(i)))?, part.mesh.positions(), part.mesh.triangles())?;
+        for (i, part) in self.parts.iter().enumerate() {
+            let (positions, triangles) = part.raw();
+            write_ply(File::create(folder.join(file(i)))?, positions, triangles)?;
         }
         let turn = |pose: &Pose| pose.rotation.to_array();
-        let instances = self.job.instances.iter().map(|i| Entry {
+        let instances = self.instances.iter().map(|i| Entry {
             part: file(i.part),
             name: Some(i.name.clone()),
             position: i.pose.translation.to_array(),
