@@ -73,17 +73,21 @@ pub(crate) struct Impact {
     end: &'static str,
 }
 
+/// How a search for an impact ended, in a word.
+pub(crate) fn end_name(end: ImpactEnd) -> &'static str {
+    match end {
+        ImpactEnd::Hit => "hit",
+        ImpactEnd::Free => "free",
+        ImpactEnd::Overlapping => "overlapping",
+        ImpactEnd::Near => "near",
+        ImpactEnd::Unfinished => "unfinished",
+        ImpactEnd::NonFinite => "non_finite",
+        ImpactEnd::Empty => "empty",
+    }
+}
+
 impl Impact {
     pub(crate) fn new(py: Python<'_>, i: &query::Impact, placed: &Placed) -> PyResult<Self> {
-        let end = match i.end {
-            ImpactEnd::Hit => "hit",
-            ImpactEnd::Free => "free",
-            ImpactEnd::Overlapping => "overlapping",
-            ImpactEnd::Near => "near",
-            ImpactEnd::Unfinished => "unfinished",
-            ImpactEnd::NonFinite => "non_finite",
-            ImpactEnd::Empty => "empty",
-        };
         Ok(Self {
             time: i.time,
             pose_b: matrix(py, &placed.world.map_or(i.pose, |w| w * i.pose))?,
@@ -92,7 +96,7 @@ impl Impact {
             distance: i.distance,
             early: i.early,
             steps: i.steps,
-            end,
+            end: end_name(i.end),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::array::{from_contacts, from_points};
 use crate::gpu::{Device, PyGpu};
-use crate::guard;
+use crate::guard::{self, Watch};
 use crate::params::{self, Coefficients};
 use crate::pose::{move_contacts, moved, pose, poses};
 use crate::shape::PyShape;
@@ -10,6 +10,7 @@ use bytemuck::Zeroable;
 use glam::DVec3;
 use numpy::PyArray1;
 use palpate::force::{Force, ForceParams, penalty};
+use palpate::progress::Progress;
 use palpate::query::{self, QueryParams, Roles};
 use palpate::{Contact, Pose, Shape, par};
 use pyo3::prelude::*;
@@ -17,17 +18,19 @@ use pyo3::prelude::*;
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// Poses per piece of work, as the engine's batches have them.
-const CHUNK: usize = 16;
+pub(crate) const CHUNK: usize = 16;
 
 /// Poses of B against one of A, as A sees them.
-struct Poses {
-    world: Option<Pose>,
-    list: Vec<Pose>,
+pub(crate) struct Poses {
+    /// `w_from_a`; none where A's frame is the one.
+    pub(crate) world: Option<Pose>,
+    pub(crate) list: Vec<Pose>,
 }
 
 impl Poses {
-    fn new(poses_b: &Bound<'_, PyAny>, pose_a: Any<'_, '_>) -> PyResult<Self> {
-        let mut list = poses("poses", poses_b)?;
+    /// `what` are `poses_b` called.
+    pub(crate) fn new(what: &str, poses_b: &Bound<'_, PyAny>, pose_a: Any<'_, '_>) -> PyResult<Self> {
+        let mut list = poses(what, poses_b)?;
         let world = pose_a.map(|a| pose("pose_a", Some(a))).transpose()?;
         if let Some(world) = world {
             let a_from_w = world.inverse();
@@ -36,11 +39,11 @@ impl Poses {
         Ok(Self { world, list })
     }
 
-    fn point(&self, p: DVec3) -> DVec3 {
+    pub(crate) fn point(&self, p: DVec3) -> DVec3 {
         self.world.map_or(p, |w| w.point(p))
     }
 
-    fn vector(&self, v: DVec3) -> DVec3 {
+    pub(crate) fn vector(&self, v: DVec3) -> DVec3 {
         self.world.map_or(v, |w| w.vector(v))
     }
 }
@@ -92,11 +95,15 @@ fn ask(
     params: &QueryParams,
     push: Option<&ForceParams>,
     full: bool,
+    watch: &Watch,
 ) -> (Vec<Found>, Vec<Contact>) {
     let world = poses.world.as_ref();
     let list = &poses.list;
     let none = none();
     let pieces = par::map(list.len().div_ceil(CHUNK), |piece| {
+        if watch.cancelled() {
+            return (Vec::new(), Vec::new());
+        }
         let mut query = palpate::Query::new();
         let (mut found, mut all) = (Vec::with_capacity(CHUNK), Vec::new());
         for p in &list[piece * CHUNK..list.len().min((piece + 1) * CHUNK)] {
@@ -158,10 +165,11 @@ fn ask_either(
     params: &QueryParams,
     push: Option<&ForceParams>,
     full: bool,
+    watch: &Watch,
 ) -> PyResult<(Vec<Found>, Vec<Contact>)> {
     match gpu {
         Some(gpu) => ask_device(&gpu.device, [a, b], poses, params, push, full),
-        None => Ok(ask(&a.shape, &b.shape, poses, params, push, full)),
+        None => Ok(ask(&a.shape, &b.shape, poses, params, push, full, watch)),
     }
 }
 
@@ -208,9 +216,9 @@ pub(crate) fn contacts_batch<'py>(
     threads: usize,
     gpu: Option<&PyGpu>,
 ) -> PyResult<ContactsBatch> {
-    let (poses, params) = (Poses::new(poses, pose_a)?, params::query(margin, points_of)?);
+    let (poses, params) = (Poses::new("poses", poses, pose_a)?, params::query(margin, points_of)?);
     let (found, all) =
-        guard::on_threads(py, threads, || ask_either(gpu, [a, b], &poses, &params, None, full))??;
+        guard::long(py, threads, |watch| ask_either(gpu, [a, b], &poses, &params, None, full, watch))??;
     let (count, deepest, offsets, contacts) = parts(py, &found, all, full)?;
     Ok(ContactsBatch { count, deepest, offsets, contacts })
 }
@@ -238,10 +246,11 @@ pub(crate) fn wrench_batch<'py>(
     threads: usize,
     gpu: Option<&PyGpu>,
 ) -> PyResult<WrenchBatch> {
-    let (poses, params) = (Poses::new(poses, pose_a)?, params::query(0.0, points_of)?);
+    let (poses, params) = (Poses::new("poses", poses, pose_a)?, params::query(0.0, points_of)?);
     let push = params::force(stiffness, law, direction, 0.0, None::<&Coefficients>)?;
-    let (found, all) =
-        guard::on_threads(py, threads, || ask_either(gpu, [a, b], &poses, &params, Some(&push), full))??;
+    let (found, all) = guard::long(py, threads, |watch| {
+        ask_either(gpu, [a, b], &poses, &params, Some(&push), full, watch)
+    })??;
     let (count, deepest, offsets, contacts) = parts(py, &found, all, full)?;
     let vectors = |of: fn(&Found) -> DVec3| -> PyResult<Py<PyAny>> {
         Ok(from_points(py, found.iter().map(|f| poses.vector(of(f))).collect())?.into_any().unbind())
@@ -267,9 +276,11 @@ pub(crate) fn intersects_batch<'py>(
     threads: usize,
     gpu: Option<&PyGpu>,
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-    let poses = Poses::new(poses, pose_a)?;
-    let found = guard::on_threads(py, threads, || match gpu {
-        None => Ok(query::intersects_batch(&a.shape, &b.shape, &poses.list)),
+    let poses = Poses::new("poses", poses, pose_a)?;
+    let found = guard::long(py, threads, |watch| match gpu {
+        None => Ok(query::batch(&poses.list, |query, p| {
+            !watch.cancelled() && query.intersects(&a.shape, &b.shape, p)
+        })),
         Some(gpu) => meet(&gpu.device, [a, b], &poses.list),
     })??;
     Ok(PyArray1::from_vec(py, found))
@@ -315,8 +326,13 @@ pub(crate) fn distance_batch<'py>(
     pose_a: Any<'_, 'py>,
     threads: usize,
 ) -> PyResult<DistanceBatch> {
-    let poses = Poses::new(poses, pose_a)?;
-    let found = guard::on_threads(py, threads, || query::distance_batch(&a.shape, &b.shape, &poses.list))?;
+    let poses = Poses::new("poses", poses, pose_a)?;
+    let found = guard::long(py, threads, |watch| {
+        let ask = |query: &mut palpate::Query, p: &Pose| {
+            (!watch.cancelled()).then(|| query.distance(&a.shape, &b.shape, p))
+        };
+        query::batch(&poses.list, ask).into_iter().collect::<Option<Vec<_>>>().unwrap_or_default()
+    })?;
     let numbers = |of: fn(&query::Distance) -> f64| {
         PyArray1::from_vec(py, found.iter().map(of).collect()).into_any().unbind()
     };

@@ -81,7 +81,9 @@ impl PyCloud {
     ) -> PyResult<Found<'py>> {
         let rows = Points::new("points", points)?;
         let points = rows.as_slice()?;
-        let list = guard::on_threads(py, threads, || self.cloud.nearest_batch(points))?;
+        let list = guard::long(py, threads, |watch| {
+            shape::rounds(points, watch, |some| self.cloud.nearest_batch(some))
+        })?;
         found(py, &list)
     }
 

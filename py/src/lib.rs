@@ -5,7 +5,9 @@
 
 mod answers;
 mod array;
+mod assembly;
 mod batch;
+mod batch_ways;
 mod cloud;
 mod error;
 mod gpu;
@@ -37,6 +39,8 @@ fn _palpate(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<batch::ContactsBatch>()?;
     m.add_class::<batch::WrenchBatch>()?;
     m.add_class::<batch::DistanceBatch>()?;
+    m.add_class::<batch_ways::PenetrationBatch>()?;
+    m.add_class::<batch_ways::ImpactBatch>()?;
     m.add_class::<soft::PySoftMesh>()?;
     m.add_class::<soft::PySoft>()?;
     m.add_class::<soft::SoftContacts>()?;
@@ -47,6 +51,13 @@ fn _palpate(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<gpu::GpuInfo>()?;
     m.add_function(wrap_pyfunction!(gpu::gpus, m)?)?;
     m.add_class::<cloud::PyCloud>()?;
+    m.add_class::<assembly::PyAssembly>()?;
+    m.add_class::<assembly::AssemblyReport>()?;
+    m.add_class::<assembly::AssemblySteps>()?;
+    m.add_class::<assembly::AssemblyWorker>()?;
+    m.add_class::<assembly::Finding>()?;
+    m.add_class::<assembly::Region>()?;
+    m.add_function(wrap_pyfunction!(assembly::look_at_assembly, m)?)?;
     m.add_class::<scene::PyScene>()?;
     m.add_class::<scene::PySimulation>()?;
     m.add_class::<scene::SimulationContacts>()?;
@@ -62,5 +73,7 @@ fn _palpate(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(batch::wrench_batch, m)?)?;
     m.add_function(wrap_pyfunction!(batch::intersects_batch, m)?)?;
     m.add_function(wrap_pyfunction!(batch::distance_batch, m)?)?;
+    m.add_function(wrap_pyfunction!(batch_ways::penetration_batch, m)?)?;
+    m.add_function(wrap_pyfunction!(batch_ways::time_of_impact_batch, m)?)?;
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use crate::answers::{Distance, Impact, Penetration, Wrench};
 use crate::array::{from_contacts, vector};
+use crate::guard;
 use crate::params::{self, Coefficients};
 use crate::pose::{Placed, move_contacts, pose};
 use crate::shape::PyShape;
-use crate::{error, guard};
 use glam::DVec3;
 use palpate::force::{ContactState, penalty};
-use palpate::query::{ImpactParams, Motion, PenetrationParams};
+use palpate::query::{Motion, PenetrationParams};
 use palpate::{Query, Shape};
 use pyo3::prelude::*;
 
@@ -102,18 +102,13 @@ impl Pair {
         tolerance: Option<f64>,
         max_steps: usize,
     ) -> PyResult<Impact> {
-        if let Some(t) = tolerance
-            && !(t > 0.0 && t.is_finite())
-        {
-            return Err(error::input(format!("tolerance is {t}; it must be positive and finite")));
-        }
+        let params = params::impact(tolerance, max_steps)?;
         let world = pose_a.map(|a| pose("pose_a", Some(a))).transpose()?;
         let seen = |what: &str, b: &Bound<'py, PyAny>| -> PyResult<_> {
             let w_from_b = pose(what, Some(b))?;
             Ok(world.map_or(w_from_b, |w| w.inverse() * w_from_b))
         };
         let motion = Motion::between(&seen("start", start)?, &seen("end", end)?);
-        let params = ImpactParams { tolerance, max_steps };
         let found = guard::alone(py, || self.query.time_of_impact(&self.a, &self.b, &motion, &params))?;
         Impact::new(py, &found, &Placed { world, a_from_b: motion.from })
     }

@@ -5,8 +5,18 @@ use crate::error;
 use crate::pose::Placed;
 use glam::DVec3;
 use palpate::force::{Direction, ForceParams, FrictionParams, Law, Twist};
-use palpate::query::{QueryParams, Roles};
+use palpate::query::{ImpactParams, QueryParams, Roles};
 use pyo3::prelude::*;
+
+/// How an impact is sought.
+pub(crate) fn impact(tolerance: Option<f64>, max_steps: usize) -> PyResult<ImpactParams> {
+    if let Some(t) = tolerance
+        && !(t > 0.0 && t.is_finite())
+    {
+        return Err(error::input(format!("tolerance is {t}; it must be positive and finite")));
+    }
+    Ok(ImpactParams { tolerance, max_steps })
+}
 
 /// Which points, and how far outside they count.
 pub(crate) fn query(margin: f64, points_of: Option<&str>) -> PyResult<QueryParams> {

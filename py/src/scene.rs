@@ -11,8 +11,10 @@ use numpy::{PyArray1, PyArray2, PyArray3};
 use palpate::Wrench;
 use palpate::field::analytic::Analytic;
 use palpate::manifold::Collider;
+use palpate::progress::Progress;
 use palpate_sim::{Body, Engine, Mark, Motion, Options, Scene, Simulation, start};
 use pyo3::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most steps of one call \[1\]: beyond it a number is a mistake.
@@ -180,26 +182,27 @@ impl PySimulation {
     #[pyo3(signature = (steps=1))]
     fn step(&mut self, py: Python<'_>, steps: usize) -> PyResult<()> {
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (done, result) = guard::on_threads(py, 0, || {
-            for i in 0..steps {
-                if let Err(error) = running.step() {
-                    return (i, Err(error));
-                }
+        let done = AtomicUsize::new(0);
+        let result = guard::long(py, 0, |watch| {
+            while done.load(Ordering::Relaxed) < steps && !watch.cancelled() {
+                running.step()?;
+                done.fetch_add(1, Ordering::Relaxed);
             }
-            (steps, Ok(()))
-        })?;
-        self.steps += done;
-        result.map_err(error::simulation)
+            Ok(())
+        });
+        self.steps += done.into_inner();
+        result?.map_err(error::simulation)
     }
 
     /// Goes on for ``seconds`` [s] and keeps about ``fps`` frames a second of it.
-    #[pyo3(signature = (seconds, fps=60.0, title=None))]
+    #[pyo3(signature = (seconds, fps=60.0, title=None, progress=None))]
     fn run(
         &mut self,
         py: Python<'_>,
         seconds: f64,
         fps: f64,
         title: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyRecording> {
         let steps = (seconds * self.rate).ceil();
         if !((0.0..=MOST_STEPS).contains(&steps) && fps > 0.0 && fps.is_finite()) {
@@ -212,22 +215,28 @@ impl PySimulation {
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
         let (scene, looks) = (&self.scene, &self.looks);
         let title = title.unwrap_or_else(|| "A scene".to_owned());
-        let (done, recording, result) = guard::on_threads(py, 0, || {
-            let mut recorder = Recorder::new(&title, self.engine.name(), rate, scene, looks);
-            recorder.frame(&**running, first as f64 / rate);
-            for i in 1..=steps {
-                if let Err(error) = running.step() {
-                    return (i - 1, recorder.recording, Err(error));
+        let (done, engine) = (AtomicUsize::new(0), self.engine);
+        let result = guard::shown(py, progress, |told| {
+            guard::watched(py, 0, told, |watch| {
+                watch.stage("simulate", steps as u64);
+                let mut recorder = Recorder::new(&title, engine.name(), rate, scene, looks);
+                recorder.frame(&**running, first as f64 / rate);
+                for i in 1..=steps {
+                    if watch.cancelled() {
+                        break;
+                    }
+                    running.step()?;
+                    done.store(i, Ordering::Relaxed);
+                    watch.advance(1);
+                    if i % every == 0 || i == steps {
+                        recorder.frame(&**running, (first + i) as f64 / rate);
+                    }
                 }
-                if i % every == 0 || i == steps {
-                    recorder.frame(&**running, (first + i) as f64 / rate);
-                }
-            }
-            (steps, recorder.recording, Ok(()))
-        })?;
-        self.steps += done;
-        result.map_err(error::simulation)?;
-        Ok(PyRecording { recording })
+                Ok(recorder.recording)
+            })
+        });
+        self.steps += done.into_inner();
+        Ok(PyRecording { recording: result?.map_err(error::simulation)? })
     }
 
     /// Simulated time [s].

@@ -3,16 +3,17 @@
 use crate::answers::Report;
 use crate::array::{Points, from_points, three, triangles};
 use crate::gpu::{Device, PyGpu, Resident};
-use crate::{array, error, guard};
+use crate::guard::{self, Watch};
+use crate::{array, error};
 use glam::{DVec3, Vec3};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use palpate::field::{Exact, Sample};
 use palpate::mesh::{RawMesh, RepairParams, samples, unit_scale};
-use palpate::progress::Silent;
+use palpate::progress::{Progress, Silent};
 use palpate::shape::{ShapeParams, Size, Triangles};
 use palpate::{Mesh, Shape, par};
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyBytes, PyType};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -71,18 +72,24 @@ impl Fineness {
         Ok(Self { size, params, device: gpu.map(|g| Arc::clone(&g.device)) })
     }
 
-    fn build(&self, py: Python<'_>, raw: impl FnOnce() -> PyResult<RawMesh> + Send) -> PyResult<PyShape> {
+    fn build(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        raw: impl FnOnce() -> PyResult<RawMesh> + Send,
+    ) -> PyResult<PyShape> {
         let threads = self.params.field.threads;
-        let shape = guard::on_threads(py, threads, || {
+        let work = |watch: &Watch| {
             let mesh = Mesh::new(raw()?, &RepairParams::default()).map_err(error::mesh)?;
             let voxel = self.size.voxel(mesh.aabb()).map_err(error::build)?;
             let Some(device) = &self.device else {
-                return Shape::build(mesh, voxel, &self.params).map_err(error::build);
+                return Shape::build_with(mesh, voxel, &self.params, watch).map_err(error::build);
             };
             let field = device.build(&mesh, voxel, &self.params)?;
             let exact = Exact::build(&mesh, voxel, &self.params.field).map_err(|e| error::build(e.into()))?;
-            Shape::from_field(mesh, field, exact, &self.params, &Silent).map_err(error::build)
-        })??;
+            Shape::from_field(mesh, field, exact, &self.params, watch).map_err(error::build)
+        };
+        let shape = guard::shown(py, progress, |told| guard::watched(py, threads, told, work))??;
         Ok(PyShape::of(shape))
     }
 }
@@ -108,10 +115,24 @@ pub(crate) fn scale(unit: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
+/// What `ask` says of points, a round of them after the other, until the work is stopped.
+pub(crate) fn rounds<T>(points: &[DVec3], watch: &Watch, ask: impl Fn(&[DVec3]) -> Vec<T>) -> Vec<T> {
+    /// Points between looks at the watch. Larger: Ctrl-C lags. Smaller: the engine has fewer to put in a good order.
+    const ROUND: usize = 1 << 20;
+    let mut all = Vec::with_capacity(points.len());
+    for some in points.chunks(ROUND) {
+        if watch.cancelled() {
+            break;
+        }
+        all.extend(ask(some));
+    }
+    all
+}
+
 #[pymethods]
 impl PyShape {
     #[new]
-    #[pyo3(signature = (vertices, faces, voxel=None, resolution=None, spacing=None, threads=0, gpu=None))]
+    #[pyo3(signature = (vertices, faces, voxel=None, resolution=None, spacing=None, threads=0, gpu=None, progress=None))]
     fn new(
         py: Python<'_>,
         vertices: &Bound<'_, PyAny>,
@@ -121,16 +142,17 @@ impl PyShape {
         spacing: Option<f64>,
         threads: usize,
         gpu: Option<&PyGpu>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let fineness = Fineness::new(voxel, resolution, spacing, threads, gpu)?;
         let positions = Points::new("vertices", vertices)?.as_slice()?.to_vec();
         let raw = RawMesh { positions, triangles: triangles(faces)? };
-        fineness.build(py, || Ok(raw))
+        fineness.build(py, progress, || Ok(raw))
     }
 
     /// The shape of a mesh file: OBJ, STL, PLY, OFF, glTF. ``unit`` is the file's, by name ("mm") or in metres; metres unless said otherwise.
     #[classmethod]
-    #[pyo3(signature = (path, unit=None, voxel=None, resolution=None, spacing=None, threads=0, gpu=None))]
+    #[pyo3(signature = (path, unit=None, voxel=None, resolution=None, spacing=None, threads=0, gpu=None, progress=None))]
     fn from_file(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
@@ -141,15 +163,16 @@ impl PyShape {
         spacing: Option<f64>,
         threads: usize,
         gpu: Option<&PyGpu>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let scale = unit.map_or(Ok(1.0), scale)?;
         let fineness = Fineness::new(voxel, resolution, spacing, threads, gpu)?;
-        fineness.build(py, || RawMesh::load(path, scale).map_err(error::file))
+        fineness.build(py, progress, || RawMesh::load(path, scale).map_err(error::file))
     }
 
     /// The shape of anything with `vertices` and `faces`, such as a `trimesh.Trimesh`.
     #[classmethod]
-    #[pyo3(signature = (mesh, voxel=None, resolution=None, spacing=None, threads=0, gpu=None))]
+    #[pyo3(signature = (mesh, voxel=None, resolution=None, spacing=None, threads=0, gpu=None, progress=None))]
     fn from_trimesh(
         _class: &Bound<'_, PyType>,
         mesh: &Bound<'_, PyAny>,
@@ -158,18 +181,20 @@ impl PyShape {
         spacing: Option<f64>,
         threads: usize,
         gpu: Option<&PyGpu>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let part = |name: &str| {
             mesh.getattr(name).map_err(|_| {
                 error::input(format!("{} has no {name}; give a mesh of trimesh", mesh.get_type()))
             })
         };
-        Self::new(mesh.py(), &part("vertices")?, &part("faces")?, voxel, resolution, spacing, threads, gpu)
+        let (vertices, faces) = (part("vertices")?, part("faces")?);
+        Self::new(mesh.py(), &vertices, &faces, voxel, resolution, spacing, threads, gpu, progress)
     }
 
     /// A shape that the engine makes itself, such as "gear".
     #[classmethod]
-    #[pyo3(signature = (name, voxel=None, resolution=None, spacing=None, threads=0, gpu=None))]
+    #[pyo3(signature = (name, voxel=None, resolution=None, spacing=None, threads=0, gpu=None, progress=None))]
     fn sample(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
@@ -179,6 +204,7 @@ impl PyShape {
         spacing: Option<f64>,
         threads: usize,
         gpu: Option<&PyGpu>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let raw = samples::by_name(name).ok_or_else(|| {
             error::input(format!(
@@ -186,7 +212,7 @@ impl PyShape {
                 samples::NAMES.join(", ")
             ))
         })?;
-        Fineness::new(voxel, resolution, spacing, threads, gpu)?.build(py, || Ok(raw))
+        Fineness::new(voxel, resolution, spacing, threads, gpu)?.build(py, progress, || Ok(raw))
     }
 
     /// The shape of a `.palp` file.
@@ -200,6 +226,21 @@ impl PyShape {
     /// Writes a `.palp` file: whole, or not at all.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         guard::alone(py, || self.shape.write(path, 0))?.map_err(error::asset)
+    }
+
+    /// The bytes of such a file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = guard::alone(py, || self.shape.to_bytes(0))?.map_err(error::file)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The shape in the bytes of a ``.palp`` file.
+    #[classmethod]
+    #[pyo3(signature = (data, threads=0))]
+    fn from_bytes(_class: &Bound<'_, PyType>, py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
+        let opened =
+            guard::on_threads(py, threads, || Shape::from_bytes(data, &ShapeParams::default(), &Silent))?;
+        Ok(Self::of(opened.map_err(error::asset)?))
     }
 
     /// The same shape, larger by a factor.
@@ -352,12 +393,16 @@ impl PyShape {
             return Ok(PyArray1::from_vec(py, out).into_any());
         }
         if exact && !gradients {
-            let out = guard::on_threads(py, threads, || self.surface().distance_batch(points))?;
+            let out = guard::long(py, threads, |watch| {
+                let surface = self.surface();
+                rounds(points, watch, |some| surface.distance_batch(some))
+            })?;
             return Ok(PyArray1::from_vec(py, out).into_any());
         }
-        let samples = guard::on_threads(py, threads, || -> PyResult<Vec<Sample>> {
+        let samples = guard::long(py, threads, |watch| -> PyResult<Vec<Sample>> {
             if exact {
-                return Ok(self.surface().sample_batch(points));
+                let surface = self.surface();
+                return Ok(rounds(points, watch, |some| surface.sample_batch(some)));
             }
             let mut out = vec![Sample::UNDEFINED; points.len()];
             if let Some(device) = device {
@@ -398,7 +443,9 @@ impl PyShape {
     ) -> PyResult<Closest<'py>> {
         let rows = Points::new("points", points)?;
         let points = rows.as_slice()?;
-        let found = guard::on_threads(py, threads, || self.shape.exact().closest_batch(points))?;
+        let found = guard::long(py, threads, |watch| {
+            rounds(points, watch, |some| self.shape.exact().closest_batch(some))
+        })?;
         let triangle =
             |c: &palpate::field::Closest| if c.distance.is_nan() { -1 } else { i64::from(c.triangle) };
         Ok((
@@ -414,10 +461,10 @@ impl PyShape {
         format!("<palpate.Shape: {} triangles, voxels of {} m, {points} points>", r.triangles, self.voxel())
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(pyo3::exceptions::PyTypeError::new_err(
-            "a Shape is not pickled: save() it to a .palp file, which load() maps into memory",
-        ))
+    /// Pickled as the bytes of a ``.palp`` file: for other processes and machines. On one machine ``save`` and ``load`` share the memory.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = Self::to_bytes(slf.get(), slf.py())?;
+        Ok((slf.get_type().getattr("from_bytes")?, (bytes,)))
     }
 }
 

@@ -1,6 +1,10 @@
 """Many poses: the same as one by one."""
 
 import multiprocessing
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -44,6 +48,86 @@ def test_batch_is_single(gear, torus, poses):
             assert found.deepest[i] == one[one["distance"].argmin()]
         else:
             assert np.isnan(found.deepest[i]["distance"]) and found.deepest[i]["id"] == 2**32 - 1
+
+
+def test_ways_out_are_those_of_single_poses(gear, torus, poses):
+    some = (poses[0][:40], poses[1][:40])
+    w = matrix([0.3, -0.2, 0.1], quaternion(np.random.default_rng(5)))
+    here = np.stack([w @ matrix(p, q) for p, q in zip(*some)])
+    out = palpate.penetration_batch(gear, torus, some, threads=2)
+    moved = palpate.penetration_batch(gear, torus, here, pose_a=w, directions=32)
+    assert 0.2 < out.overlapping.mean() < 0.98
+    for i, pose in enumerate(zip(*some)):
+        one = palpate.penetration(gear, torus, pose_b=pose)
+        assert (one.depth, one.bound, one.lower, one.overlapping) == (out.depth[i], out.bound[i], out.lower[i], out.overlapping[i])
+        np.testing.assert_array_equal(one.translation, out.translation[i])
+        np.testing.assert_array_equal(one.free, out.free[i])
+        one = palpate.penetration(gear, torus, pose_a=w, pose_b=here[i], directions=32)
+        np.testing.assert_array_equal(one.translation, moved.translation[i])
+
+
+def test_impacts_are_those_of_single_motions(gear, torus, poses):
+    positions, quaternions = poses
+    starts = (positions + [0.1, 0, 0], quaternions)
+    ends = (positions * [1, -1, 1] - [0.02, 0, 0], quaternions[::-1])
+    found = palpate.time_of_impact_batch(gear, torus, starts, ends)
+    hit = ~np.isnan(found.time)
+    assert 0.2 < hit.mean() <= 1.0 and set(found.end) <= {"hit", "free", "overlapping", "near", "unfinished"}
+    for i in range(0, 200, 5):
+        one = palpate.time_of_impact(gear, torus, (starts[0][i], starts[1][i]), (ends[0][i], ends[1][i]))
+        assert one.end == found.end[i] and (one.time is None) == np.isnan(found.time[i])
+        assert one.time is None or one.time == found.time[i]
+        np.testing.assert_array_equal(one.point, found.point[i])
+        np.testing.assert_array_equal(one.pose_b, found.pose_b[i])
+        np.testing.assert_array_equal(one.normal, found.normal[i])
+        assert one.early == found.early[i]
+    two = palpate.time_of_impact_batch(gear, torus, starts, ends, threads=1)
+    np.testing.assert_array_equal(two.time, found.time)
+    w = matrix([0.3, -0.2, 0.1], quaternion(np.random.default_rng(5)))
+    turned = [np.stack([w @ matrix(p, q) for p, q in zip(*some)]) for some in (starts, ends)]
+    there = palpate.time_of_impact_batch(gear, torus, *turned, pose_a=w)
+    np.testing.assert_allclose(there.time, found.time, atol=1e-3)
+    with pytest.raises(palpate.InputError, match="200 starts, but 3 ends"):
+        palpate.time_of_impact_batch(gear, torus, starts, (ends[0][:3], ends[1][:3]))
+    with pytest.raises(palpate.InputError, match="tolerance is 0"):
+        palpate.time_of_impact_batch(gear, torus, starts, ends, tolerance=0.0)
+    with pytest.raises(palpate.InputError, match=r"ends\[7\] holds NaN"):
+        wrong = positions.copy()
+        wrong[7, 1] = np.nan
+        palpate.time_of_impact_batch(gear, torus, starts, (wrong, quaternions))
+
+
+LONG = """
+import numpy as np, palpate
+gear = palpate.Shape.sample("gear", resolution=200)
+rng = np.random.default_rng(1)
+n = 2_000_000
+poses = np.zeros((n, 7)); poses[:, :3] = rng.uniform(-0.01, 0.01, (n, 3)); poses[:, 3:] = rng.normal(size=(n, 4))
+points = rng.uniform(-1, 1, (50_000_000, 3))
+print("go", flush=True)
+{}
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "palpate.wrench_batch(gear, gear, poses, stiffness=1e9)",
+        "palpate.intersects_batch(gear, gear, poses + 0.02)",
+        "palpate.distance_batch(gear, gear, poses)",
+        "palpate.penetration_batch(gear, gear, poses)",
+        "palpate.time_of_impact_batch(gear, gear, poses + 0.3, poses)",
+        "gear.signed_distance(points, exact=True)",
+    ],
+)
+def test_ctrl_c_ends_long_calls(call):
+    process = subprocess.Popen([sys.executable, "-c", LONG.format(call)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "go\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "done" not in out and "KeyboardInterrupt" in err, (out, err)
 
 
 def test_lists_only_on_request(gear, poses):
@@ -92,6 +176,8 @@ def test_no_poses(gear):
         found = palpate.wrench_batch(gear, gear, none, stiffness=1e9, full=True)
         assert len(found.count) == 0 and found.force.shape == (0, 3) and found.offsets.tolist() == [0]
         assert palpate.intersects_batch(gear, gear, none).shape == (0,)
+        assert palpate.penetration_batch(gear, gear, none).translation.shape == (0, 3)
+        assert palpate.time_of_impact_batch(gear, gear, none, none).pose_b.shape == (0, 4, 4)
 
 
 BAD = [
@@ -110,7 +196,7 @@ BAD = [
 
 @pytest.mark.parametrize(("poses", "says"), BAD)
 def test_bad_poses_are_named(gear, poses, says):
-    for ask in (palpate.contacts_batch, palpate.distance_batch, palpate.intersects_batch):
+    for ask in (palpate.contacts_batch, palpate.distance_batch, palpate.intersects_batch, palpate.penetration_batch):
         with pytest.raises(palpate.InputError, match=says):
             ask(gear, gear, poses)
 

@@ -246,9 +246,37 @@ def test_samples():
         palpate.Shape.sample("teapot")
 
 
-def test_shapes_are_not_pickled(cube):
-    with pytest.raises(TypeError, match="save"):
-        pickle.dumps(cube)
+def test_shapes_are_pickled_to_the_last_bit(cube, rng):
+    again = pickle.loads(pickle.dumps(cube))
+    points = rng.uniform(-1, 1, (500, 3))
+    np.testing.assert_array_equal(again.signed_distance(points), cube.signed_distance(points))
+    np.testing.assert_array_equal(again.points, cube.points)
+    data = cube.to_bytes()
+    assert data == again.to_bytes()
+    for wrong in (b"", data[:100], data[: len(data) // 2], bytes(len(data))):
+        with pytest.raises(palpate.FileError):
+            palpate.Shape.from_bytes(wrong)
+
+
+def test_builds_tell_how_far_they_are(capfd):
+    told = []
+    palpate.Shape(CUBE_VERTICES, CUBE_FACES, resolution=200, progress=lambda *now: told.append(now))
+    assert told and all(isinstance(stage, str) and done >= 0 for stage, done, _ in told)
+    palpate.Shape.sample("bumpy-sphere", resolution=200, progress=True)
+    assert "\r" in capfd.readouterr().err
+    palpate.Shape.sample("gear", resolution=64, progress=False)
+    assert capfd.readouterr().err == ""
+    with pytest.raises(palpate.InputError, match="progress is a int"):
+        palpate.Shape.sample("gear", resolution=64, progress=7)
+
+    class Enough(Exception):
+        pass
+
+    def stop(*now):
+        raise Enough
+
+    with pytest.raises(Enough):
+        palpate.Shape.sample("bumpy-sphere", resolution=250, progress=stop)
 
 
 BAD = [

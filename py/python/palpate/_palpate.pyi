@@ -1,6 +1,7 @@
 """The compiled part of palpate. Units are SI, distances negative inside; see the package for frames."""
 
 import os
+from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -30,6 +31,7 @@ class Shape:
     surface [m]; twice the voxel unless said otherwise. Holes are closed and faces turned where they must be: see ``report``.
     ``threads=0`` is all cores; it never changes the result. With ``gpu`` the field is built there: every value within 1e-4 + 4.8e-7 n voxels of the exact
     distance, n voxels along the longest side; points and the tree are the CPU's.
+    ``progress(stage, done, steps)`` is told how far it is; True shows it on standard error. Ctrl-C ends a build.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Shape:
         spacing: float | None = None,
         threads: int = 0,
         gpu: Gpu | None = None,
+        progress: bool | Callable[[str, int, int], None] | None = None,
     ) -> None: ...
 
     @classmethod
@@ -53,6 +56,7 @@ class Shape:
         spacing: float | None = None,
         threads: int = 0,
         gpu: Gpu | None = None,
+        progress: bool | Callable[[str, int, int], None] | None = None,
     ) -> Shape:
         """The shape of a mesh file: OBJ, STL, PLY, OFF, glTF. ``unit`` is the file's, by name ("mm") or in metres; metres unless said otherwise."""
 
@@ -65,6 +69,7 @@ class Shape:
         spacing: float | None = None,
         threads: int = 0,
         gpu: Gpu | None = None,
+        progress: bool | Callable[[str, int, int], None] | None = None,
     ) -> Shape:
         """The shape of anything with `vertices` and `faces`, such as a `trimesh.Trimesh`."""
 
@@ -77,6 +82,7 @@ class Shape:
         spacing: float | None = None,
         threads: int = 0,
         gpu: Gpu | None = None,
+        progress: bool | Callable[[str, int, int], None] | None = None,
     ) -> Shape:
         """A shape that the engine makes itself, such as "gear"."""
 
@@ -86,6 +92,13 @@ class Shape:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a `.palp` file: whole, or not at all."""
+
+    def to_bytes(self) -> bytes:
+        """The bytes of such a file."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes, threads: int = 0) -> Shape:
+        """The shape in the bytes of a ``.palp`` file."""
 
     def scaled(self, factor: float) -> Shape:
         """The same shape, larger by a factor."""
@@ -510,6 +523,64 @@ class DistanceBatch:
     def witness_b(self) -> Floats:
         """On B's surface (n, 3) [m]."""
 
+class PenetrationBatch:
+    """The shortest ways apart that were found, one for each pose."""
+
+    @property
+    def translation(self) -> Floats:
+        """Moves B out of A (n, 3) [m]."""
+
+    @property
+    def depth(self) -> Floats:
+        """Its length (n,) [m]."""
+
+    @property
+    def bound(self) -> Floats:
+        """What rounding may take from it (n,) [m]."""
+
+    @property
+    def lower(self) -> Floats:
+        """No translation shorter than this separates them (n,) [m]."""
+
+    @property
+    def free(self) -> Floats:
+        """The translation after which they certainly share no point (n, 3) [m]."""
+
+    @property
+    def overlapping(self) -> npt.NDArray[np.bool_]:
+        """Whether they share a point (n,) bool."""
+
+class ImpactBatch:
+    """When and where two shapes first meet, one for each motion."""
+
+    @property
+    def time(self) -> Floats:
+        """0 to 1 (n,); NaN where they do not meet."""
+
+    @property
+    def pose_b(self) -> Floats:
+        """``w_from_b`` then (n, 4, 4); without a time that at the end."""
+
+    @property
+    def point(self) -> Floats:
+        """Where (n, 3) [m]; NaN without an impact."""
+
+    @property
+    def normal(self) -> Floats:
+        """From A to B there (n, 3), unit."""
+
+    @property
+    def distance(self) -> Floats:
+        """Distance of ``point`` from the other surface (n,) [m]."""
+
+    @property
+    def early(self) -> Floats:
+        """How far apart shapes may be that are reported to meet (n,) [m]."""
+
+    @property
+    def end(self) -> list[str]:
+        """How each search ended: see ``Impact.end``."""
+
 class SoftMesh:
     """A mesh whose vertices move, in a common frame: ``vertices`` (n, 3) [m], ``faces`` (m, 3)."""
 
@@ -820,8 +891,16 @@ class Simulation:
     def step(self, steps: int = 1) -> None:
         """Goes on by ``steps`` steps."""
 
-    def run(self, seconds: float, fps: float = 60.0, title: str | None = None) -> Recording:
-        """Goes on for ``seconds`` [s] and keeps about ``fps`` frames a second of it."""
+    def run(
+        self,
+        seconds: float,
+        fps: float = 60.0,
+        title: str | None = None,
+        progress: bool | Callable[[str, int, int], None] | None = None,
+    ) -> Recording:
+        """Goes on for ``seconds`` [s] and keeps about ``fps`` frames a second of it. ``progress(stage, done, steps)`` is told how far it is; True shows
+        it on standard error. Ctrl-C ends it: the steps until then are done.
+        """
 
     def push(self, body: int, force: ArrayLike, torque: ArrayLike) -> None:
         """Pushes a body at its centre of mass in every step until told otherwise: ``force`` [N] and ``torque`` [N m] in the world's frame."""
@@ -898,6 +977,309 @@ def record(
     up: ArrayLike,
 ) -> Recording:
     """A recording of shapes in given places: a pose for each, or as many poses for each as there are frames."""
+
+class Assembly:
+    """Parts at their places, which may move: what ``palpate.assembly`` looks at. Equal meshes are kept once.
+
+    ``add`` puts parts together one by one; ``read`` takes a folder or a scene.
+    """
+
+    def __init__(self) -> None: ...
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        unit: str | float | None = None,
+        threads: int = 0,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Assembly:
+        """The assembly in a folder, or in a glTF or GLB file. In a folder every mesh file is a part in its place, or ``assembly.json`` or
+        ``assembly.csv`` says which part is where, and how it moves. ``unit`` is the files', by name ("mm") or in metres; metres unless
+        said otherwise. Parts that cannot be read are among ``failures``. ``progress(stage, done, steps)`` is told how far it is."""
+
+    @classmethod
+    def sample(cls, parts: int, seed: int = 1) -> Assembly:
+        """An assembly made up, with clashes and clearances at known places: see ``planted``. For a clearance of 0.5 mm."""
+
+    def add(
+        self,
+        name: str,
+        vertices: ArrayLike,
+        faces: ArrayLike,
+        pose: PoseLike | None = None,
+        to: PoseLike | None = None,
+    ) -> bool:
+        """Adds a part of ``vertices`` (n, 3) [m] and ``faces`` (m, 3) at ``pose``, ``w_from_part``; one that moves is at ``to`` in the end: its origin goes
+        straight, and it turns the shortest way. Names that come again get a number. Triangles that are no mesh are noted in ``failures``,
+        and the others go on; then the result is false."""
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a PLY file for each mesh and an ``assembly.json`` to a folder, which is made; ``read`` gives the same to the last bit."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the instances, each once."""
+
+    @property
+    def poses(self) -> list[Floats]:
+        """Places at the start, ``w_from_part``: a list of (4, 4)."""
+
+    @property
+    def parts(self) -> list[int]:
+        """For each instance the number of its mesh."""
+
+    @property
+    def meshes(self) -> int:
+        """How many meshes there are."""
+
+    def mesh(self, number: int) -> tuple[Floats, npt.NDArray[np.uint32]]:
+        """A mesh by its number, as it was given: vertices (n, 3) [m] and faces (m, 3); copies."""
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """What cannot be used: pairs of a name and what is wrong with it."""
+
+    @property
+    def planted(self) -> list[tuple[str, str, str, float | None]]:
+        """What must be found in a sample, and nothing else: of each the two names, what it is, and its distance [m] where there is a formula."""
+
+    def __len__(self) -> int: ...
+
+class Region:
+    """Where two parts overlap, in the assembly's frame."""
+
+    @property
+    def aabb(self) -> Floats:
+        """The box around it: its smallest and its largest corner (2, 3) [m]."""
+
+    @property
+    def centroid(self) -> Floats:
+        """Centre of the volume (3,) [m]."""
+
+    @property
+    def volume(self) -> float:
+        """Estimated volume [m³]."""
+
+    @property
+    def volume_error(self) -> float:
+        """How far off that can be, as far as the grid of the estimate tells [m³]."""
+
+class Finding:
+    """Two parts that clash, come too near, or touch by design. Points are in the assembly's frame."""
+
+    @property
+    def a(self) -> str:
+        """The first part's name."""
+
+    @property
+    def b(self) -> str:
+        """The second part's name."""
+
+    @property
+    def kind(self) -> Literal["clash", "clearance", "contact"]:
+        """What it is."""
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """Numbers of the two instances, the smaller first."""
+
+    @property
+    def distance(self) -> float:
+        """Apart: the distance of the surfaces. Overlapping: minus the depth of the deepest point; of parts whose surfaces coincide, minus the
+        length of the way out [m]."""
+
+    @property
+    def depth(self) -> float:
+        """How deep they overlap: 0 where they do not [m]."""
+
+    @property
+    def point_a(self) -> Floats:
+        """Where the distance is measured on the first part (3,) [m]."""
+
+    @property
+    def point_b(self) -> Floats:
+        """Where it is measured on the second (3,) [m]."""
+
+    @property
+    def place(self) -> Floats:
+        """The place to look at (3,) [m]."""
+
+    @property
+    def way(self) -> Floats:
+        """A short translation of the second part that frees it (3,) [m]; zero where they do not overlap."""
+
+    @property
+    def region(self) -> Region | None:
+        """Where they overlap; None unless they clash."""
+
+    @property
+    def time(self) -> float | None:
+        """When, from 0 to 1 of the motion: the beginning of the clash, else the time of the least distance. None where neither moves."""
+
+class AssemblyReport:
+    """What was found in an assembly. Findings come the worst first: clashes by depth, then the smallest clearances."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Clashes and clearances."""
+
+    @property
+    def clashes(self) -> list[Finding]:
+        """Pairs that overlap by more than the tolerance."""
+
+    @property
+    def clearances(self) -> list[Finding]:
+        """Pairs that are nearer than the clearance."""
+
+    @property
+    def contacts(self) -> list[Finding]:
+        """Pairs that touch by design."""
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Parts that could not be used: pairs of a name and what is wrong with it."""
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs were near enough to look at."""
+
+    @property
+    def known(self) -> int:
+        """How many of these were known from an earlier run."""
+
+    @property
+    def shapes(self) -> tuple[int, int, int]:
+        """Shapes that were built, that were found built, and that the disk could not keep."""
+
+    def csv(self, contacts: bool = False) -> str:
+        """A table, one row for each finding; lengths in metres. The same text as the program's ``findings.csv``."""
+
+    def json(self, contacts: bool = False) -> str:
+        """One JSON object: ``findings``, ``failures`` and how many of what; lengths in metres."""
+
+    def html(
+        self,
+        title: str = "Assembly",
+        contacts: bool = False,
+        pictures: int = 200,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> str:
+        """A page with a table and a picture of each finding: one HTML document that asks for nothing from a network. ``pictures`` is how many
+        are pictured at most, the worst first. Shapes that are not in a cache are built again. ``progress(stage, done, steps)`` is told how far it is."""
+
+    def lines(self, contacts: bool = False) -> list[str]:
+        """Findings in words, one a line."""
+
+class AssemblySteps:
+    """A look at an assembly in steps, for schedulers: what is left to do, what a worker must be given, and what was found.
+
+    First ``AssemblyWorker.look`` at ``todo``; then ``AssemblyWorker.build`` the parts of each of the ``batches`` of pairs that need shapes, and
+    ``AssemblyWorker.measure`` these. In any order, anywhere: the report is the same. ``settle`` keeps each answer in the journal at once.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        clearance: float,
+        tolerance: float | None = None,
+        voxel: float | None = None,
+        max_memory: int = 2147483648,
+        output: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        threads: int = 0,
+    ) -> None: ...
+
+    def recipe(self) -> tuple[float, float | None, float | None, int, str]:
+        """What a worker is made with: clearance, tolerance, voxel, memory, and the version of this package."""
+
+    def todo(self) -> list[int]:
+        """Numbers of the pairs of which nothing is known yet."""
+
+    def left(self) -> int:
+        """How many of these are not settled."""
+
+    def weights(self, pairs: list[int]) -> list[int]:
+        """About how much work pairs are: triangles of both parts, times 64 where one moves."""
+
+    def task(self, pairs: list[int]) -> tuple[list[int], npt.NDArray[np.uint32], Floats]:
+        """What a worker needs to look at pairs: numbers of the parts; for each pair the two places of its parts in that list, (n, 2); and poses (n, 28)."""
+
+    def mesh(self, part: int) -> tuple[bytes, str, Floats, npt.NDArray[np.uint32]]:
+        """A part as workers take it: key, name, vertices (n, 3) and faces (m, 3)."""
+
+    def batches(self, deep: list[int], memory: int) -> list[tuple[list[int], list[int]]]:
+        """Cuts pairs that need shapes into batches that fit ``memory`` [bytes]: of each the pairs and the parts."""
+
+    def held(self, part: int) -> str | None:
+        """The file of a part's shape, if the cache has it."""
+
+    def keep(self, part: int, shape: npt.NDArray[np.uint8] | None) -> None:
+        """Notes that a shape was built, and keeps it in the cache if there is one: whole, or not at all."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a cache."""
+
+    def settle(self, pair: int, answer: bytes) -> None:
+        """Keeps what a worker found of a pair."""
+
+    def fail(self, part: int, problem: str) -> None:
+        """Notes a part whose shape cannot be built; its pairs are left out."""
+
+    def fail_pair(self, pair: int, problem: str) -> None:
+        """Notes a pair that cannot be looked at; it is left out."""
+
+    def finish(self) -> AssemblyReport:
+        """The report. Nothing can be asked afterwards."""
+
+class AssemblyWorker:
+    """Looks at pairs of an assembly that ``AssemblySteps`` has elsewhere, on the calling thread. Keeps meshes and shapes, as far as
+    ``max_memory`` [bytes] goes, for the next call. One made by another version of this package is refused.
+    """
+
+    def __init__(
+        self,
+        clearance: float,
+        tolerance: float | None,
+        voxel: float | None,
+        max_memory: int,
+        version: str,
+    ) -> None: ...
+
+    def build(self, part: tuple[bytes, str, ArrayLike, ArrayLike]) -> npt.NDArray[np.uint8]:
+        """Builds the shape of a part: the bytes of a ``.palp`` file, the same wherever it is built."""
+
+    def look(
+        self,
+        parts: list[tuple[bytes, str, ArrayLike, ArrayLike]],
+        which: npt.NDArray[np.uint32],
+        poses: ArrayLike,
+    ) -> list[bytes | None]:
+        """Looks at pairs by their triangles alone; None where shapes are needed. See ``AssemblySteps.task``."""
+
+    def measure(
+        self,
+        parts: list[tuple[bytes, str, ArrayLike, ArrayLike]],
+        shapes: list[npt.NDArray[np.uint8] | None],
+        which: npt.NDArray[np.uint32],
+        poses: ArrayLike,
+    ) -> list[bytes | None]:
+        """Measures pairs whose shapes are given, in the order of the parts; None for a part without one: then there is no answer."""
+
+def look_at_assembly(
+    assembly: Assembly,
+    clearance: float,
+    tolerance: float | None = None,
+    voxel: float | None = None,
+    max_memory: int = 2147483648,
+    output: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    threads: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> AssemblyReport:
+    """Looks at an assembly on this machine: as ``palpate.assembly``, which also writes files. ``output`` is the folder of the journal and
+    ``cache`` that of built shapes; both must be there."""
 
 def gpus() -> list[GpuInfo]:
     """The graphics processors of this machine, in the order in which ``Gpu()`` prefers them; an empty list where there are none. Opens none."""
@@ -1065,4 +1447,38 @@ def distance_batch(
 
     ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
     one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+    """
+
+def penetration_batch(
+    a: Shape,
+    b: Shape,
+    poses: PosesLike,
+    pose_a: PoseLike | None = None,
+    directions: int = 128,
+    threads: int = 0,
+) -> PenetrationBatch:
+    """The shortest translation of B found that separates it from A, for each of many poses: ``translation`` (n, 3), ``depth`` (n,) and more [m].
+
+    ``poses`` are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the
+    one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+
+    ``directions`` as in ``palpate.penetration``: a millisecond or more for each pose of detailed shapes.
+    """
+
+def time_of_impact_batch(
+    a: Shape,
+    b: Shape,
+    starts: PosesLike,
+    ends: PosesLike,
+    pose_a: PoseLike | None = None,
+    tolerance: float | None = None,
+    max_steps: int = 4000,
+    threads: int = 0,
+) -> ImpactBatch:
+    """When B first meets A on each of many motions, from ``starts[i]`` to ``ends[i]``: ``time`` (n,), NaN where they do not meet, ``point`` (n, 3) and more.
+
+    Both are n poses ``w_from_b``: an array (n, 4, 4) or (n, 7), or a tuple of positions (n, 3) and quaternions (n, 4), x y z w. ``pose_a`` is the one
+    ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
+
+    ``tolerance`` and ``max_steps`` as in ``palpate.time_of_impact``.
     """

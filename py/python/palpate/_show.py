@@ -14,6 +14,28 @@ from ._errors import FileError, InputError
 from ._palpate import Recording, Shape, record
 
 
+def write(path: str | os.PathLike[str], text: str) -> pathlib.Path:
+    """Writes a file: whole, or not at all."""
+    place = pathlib.Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, place)
+    except BaseException as error:
+        pathlib.Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FileError(f"cannot write {path}: {error}") from error
+        raise
+    return place
+
+
 class Page:
     """A page that shows shapes or plays a motion: one HTML document that asks for nothing from a network."""
 
@@ -23,22 +45,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> pathlib.Path:
         """Writes it to a file: whole, or not at all."""
-        place = pathlib.Path(path)
-        try:
-            handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-        except OSError as error:
-            raise FileError(f"cannot write {path}: {error}") from error
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)
-            os.replace(name, place)
-        except OSError as error:
-            pathlib.Path(name).unlink(missing_ok=True)
-            raise FileError(f"cannot write {path}: {error}") from error
-        return place
+        return write(path, self.html)
 
     def open(self) -> pathlib.Path:
         """Shows it in the browser of this machine; where the file is."""
