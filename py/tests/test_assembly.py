@@ -185,7 +185,7 @@ def test_progress_and_a_callback_that_raises(sample, whole, tmp_path, capfd):
 
 RUN = """
     import sys, palpate
-    report = palpate.assembly(palpate.Assembly.sample(60, seed=9), 0.5e-3, output=sys.argv[1], pictures=2, threads=1)
+    report = palpate.assembly(palpate.Assembly.sample(28, seed=9), 0.5e-3, output=sys.argv[1], pictures=1, threads=1)
 """
 
 
@@ -253,7 +253,7 @@ def test_ctrl_c_ends_it_early(tmp_path):
     import signal
     import time
 
-    code = textwrap.dedent(RUN.replace("60", "2000"))
+    code = textwrap.dedent(RUN.replace("28", "2000"))
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "findings.journal"
     while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):

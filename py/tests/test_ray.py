@@ -1,7 +1,11 @@
 """Assemblies on a Ray of this machine: the same findings, also when processes are killed again and again."""
 
 import os
+import secrets
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -154,3 +158,53 @@ def test_a_ray_of_its_own(sample, whole):
     report = palpate.assembly(small, CLEARANCE, cluster=2)
     same(report, palpate.assembly(small, CLEARANCE))
     assert not ray.is_initialized()
+
+
+JOIN = """
+import sys, palpate
+small = palpate.Assembly.sample(32, seed=2)
+here = palpate.assembly(small, 0.5e-3)
+there = palpate.assembly(small, 0.5e-3, cluster=sys.argv[1])
+assert there.csv(True) == here.csv(True) and there.json(True) == here.json(True)
+print("the same", there.shapes[0] > 0)
+"""
+
+
+def free_ports(n):
+    sockets = [socket.socket() for _ in range(n)]
+    try:
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
+
+
+def test_a_cluster_by_its_address():
+    """One that was started elsewhere: as one of its machines, and as a guest through its server for clients."""
+    pytest.importorskip("grpc", reason="Ray's client is not installed (pip install 'ray[client]')")
+    ray.shutdown()
+    port, guests, agent = free_ports(3)
+    # Both sides know one secret, as clusters of several machines do.
+    env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    head = f"start --head --block --include-dashboard=false --num-cpus=2 --port={port} --ray-client-server-port={guests}"
+    # Ray 2.60 tells its server for clients the wrong port of this agent unless it is given.
+    head += f" --runtime-env-agent-port={agent} --min-worker-port=0 --max-worker-port=0"
+    program = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", *head.split()]
+    server = subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{guests}"):
+            for _ in range(60):
+                try:
+                    socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 1).close()
+                    break
+                except OSError:
+                    assert server.poll() is None, "the cluster ended"
+                    time.sleep(0.5)
+            joined = subprocess.run([sys.executable, "-c", JOIN, address], env=env, capture_output=True, text=True, timeout=180)
+            assert joined.returncode == 0, joined.stderr
+            assert "the same True" in joined.stdout
+    finally:
+        server.terminate()
+        server.wait(60)

@@ -1,13 +1,18 @@
-"""Our own package for Python, and the libraries its users would take instead, in one process: see ../README.md, jobs `points` and `poses`."""
+"""Our own package for Python, and the libraries its users would take instead, in one process: see ../README.md, jobs `points`, `room`,
+`poses`, `lists` and `assembly`."""
 
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "python"))
 import palpate
-from protocol import read_mesh, read_points, serve, timed, write_distances
+from protocol import peak_rss, read_mesh, read_points, serve, timed, write_distances
 
 ALL = 10_000_000  # more contacts than there are when a mesh lies on itself
 
@@ -88,6 +93,27 @@ def points(request):
     return seconds, len(at)
 
 
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def room(request):
+    """The most memory that distances of so many points take at a time, beyond the points and the answers [bytes]."""
+    rng = np.random.default_rng(1)
+    low, high = shape(request).aabb
+    ask = DISTANCES[request["kind"]](request)
+    ask(rng.uniform(low, high, (1 << 20, 3)))  # what is made on first use stays
+    at = rng.uniform(low, high, (request["count"], 3))
+    # From here on the system counts the most anew.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident()
+    start = time.perf_counter()
+    found = ask(at)
+    seconds = time.perf_counter() - start
+    return {"seconds": [seconds], "count": len(at), "values": [float(peak_rss() - before - found.nbytes)]}
+
+
 # Poses of B against A: contacts, the deepest and the wrench of each by ours, all pairs of triangles by others.
 
 
@@ -102,6 +128,13 @@ def our_poses(request):
     work = lambda: palpate.wrench_batch(a, a, at, stiffness=1e9, threads=request["threads"])  # noqa: E731
     seconds, found = timed(request, work)
     return {"seconds": seconds, "count": len(at), "values": found.count.tolist() if len(at) <= 1000 else [int(found.count.sum())]}
+
+
+def lists(request):
+    a, at = shape(request), places(request)
+    work = lambda: palpate.contacts_batch(a, a, at, full=True, threads=request["threads"])  # noqa: E731
+    seconds, found = timed(request, work)
+    return {"seconds": seconds, "count": len(at), "values": [float(len(found.contacts))]}
 
 
 def matrix(q):
@@ -159,7 +192,61 @@ def fcl_poses(request):
     return {"seconds": seconds, "count": len(there), "values": found}
 
 
+# Assemblies, made up, on this machine's pool and on a Ray of two processes.
+
+
+def at_work():
+    """Processes of Ray that do a task of ours now."""
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            title = Path(f"/proc/{name}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if title.startswith((b"ray::_look", b"ray::_build", b"ray::_measure")):
+            found.append(int(name))
+    return found
+
+
+def assembly(request):
+    """Findings as bytes in `out`; values: planted, found of these, invented, and workers that were killed."""
+    whole = once(("assembly", request["count"]), lambda: palpate.Assembly.sample(request["count"]))
+    how, killed, over = {"threads": request["threads"]}, [], threading.Event()
+
+    def kill():
+        while not over.wait(4.0) and len(killed) < 8:
+            for process in at_work()[:1]:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                    killed.append(process)
+                except OSError:
+                    pass
+
+    if request["kind"] != "local":
+        import ray
+
+        if not ray.is_initialized():
+            os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+            ray.init(num_cpus=request["threads"], include_dashboard=False, log_to_driver=False, logging_level="error")
+        how["cluster"] = "auto"
+    killer = threading.Thread(target=kill)
+    if request["kind"] == "killed":
+        killer.start()
+    try:
+        seconds, report = timed(request, lambda: palpate.assembly(whole, 0.5e-3, progress=False, **how))
+    finally:
+        over.set()
+        if killer.is_alive():
+            killer.join()
+    Path(request["out"]).write_text(report.csv(True) + report.json(True))
+    found = {(f.a, f.b, f.kind) for f in report.findings}
+    planted = {(a, b, kind) for a, b, kind, _ in whole.planted}
+    values = [len(planted), len(planted & found), len(found - planted) + len(report.failures), len(killed)]
+    return {"seconds": seconds, "count": len(whole), "values": [float(v) for v in values]}
+
+
 POSES = {"palpate": our_poses, "coal": coal_poses, "fcl": fcl_poses}
 
 if __name__ == "__main__":
-    serve(palpate.__version__, {"points": points, "poses": lambda request: POSES[request["kind"]](request)})
+    jobs = {"points": points, "room": room, "poses": lambda request: POSES[request["kind"]](request), "lists": lists, "assembly": assembly}
+    serve(palpate.__version__, jobs)

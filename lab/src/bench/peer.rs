@@ -36,7 +36,8 @@ const PATIENCE_S: u64 = 600;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// `hello`, `build`, `voxelize`, `sample`, `pair`, `soft`, `hulls`, `nearest`, `points` or `poses`.
+    /// `hello`, `build`, `voxelize`, `sample`, `pair`, `soft`, `hulls`, `nearest`, `points`, `room`, `poses`, `lists` or
+    /// `assembly`.
     pub job: String,
     /// Raw mesh file; of a pair mesh A.
     pub mesh: String,
@@ -73,7 +74,7 @@ pub struct Request {
     pub points: String,
     /// Raw points file of a cloud.
     pub cloud: String,
-    /// How many of the points or poses are asked (`points`, `poses`); 0: all.
+    /// How many of the points or poses are asked (`points`, `poses`, `lists`; 0: all), or made up (`room`, and parts of `assembly`).
     pub count: usize,
     /// Points of a leaf of a cloud's tree; 0 for the peer's own choice.
     pub leaf: usize,

@@ -16,15 +16,20 @@ use anyhow::{Result, anyhow};
 use glam::{DQuat, DVec3};
 use palpate::force::{ForceParams, summary_batch};
 use palpate::mesh::{Mesh, RepairParams};
-use palpate::query::QueryParams;
+use palpate::query::{QueryParams, contacts_batch};
 use palpate::shape::ShapeParams;
 use palpate::{Pose, Shape, par};
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 /// Points whose distances are asked, and poses; with `--quick` a tenth.
 const POINTS: usize = 1_000_000;
 const POSES: usize = 100_000;
+/// Poses of which whole lists are asked: all would be tens of gigabytes.
+const LISTS: usize = 2_000;
+/// Parts of the assembly; with `--quick` a tenth.
+const PARTS: usize = 2_000;
 /// Poses that peers are asked.
 const PEER_POSES: usize = 300;
 /// Points that are compared with the exact referee.
@@ -55,8 +60,14 @@ pub fn run(options: &Options) -> Result<Report> {
         if options.wants(&bench.model.name, "points", "") {
             rows.extend(bench.points(&mut notes)?);
         }
+        if options.wants(&bench.model.name, "room", "") {
+            rows.extend(bench.room()?);
+        }
         if which == Which::Bunny && options.wants(&bench.model.name, "poses", "") {
             rows.extend(bench.poses(&mut notes)?);
+        }
+        if which == Which::Bunny && options.wants("assembly", "", "Ray") {
+            rows.extend(bench.assembly()?);
         }
     }
     let (machine, origin) = (Machine::here(), Origin::here());
@@ -85,7 +96,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(options: &'a Options, work: &'a Work, model: Model) -> Result<Self> {
-        let python = Peer::start("palpate").map_err(|why| anyhow!("the package for Python is {why}"))?;
+        let python = start()?;
         let base =
             Request { mesh: work.file(&format!("{}.raw", model.name)), repeat: 1, ..Request::default() };
         models::write_raw(&model.closed, Path::new(&base.mesh))?;
@@ -177,6 +188,42 @@ impl<'a> Bench<'a> {
         Ok(rows)
     }
 
+    /// The memory that distances of many points take at a time, beyond the points and the answers.
+    fn room(&mut self) -> Result<Vec<Row>> {
+        self.shape(FINE)?;
+        let ask = |bench: &mut Self, kind: &str, millions: usize| -> Result<Row> {
+            eprintln!("{} room, {kind}, {millions} million", bench.model.name);
+            // A process of its own: what others left in memory would hide it.
+            bench.python = start()?;
+            let request = Request {
+                job: "room".into(),
+                kind: kind.into(),
+                count: millions * 1_000_000,
+                threads: bench.options.threads,
+                ..bench.base.clone()
+            };
+            let reply = bench.ask(&request)?;
+            Ok(Row {
+                case: format!("{} {millions} million points", bench.model.name),
+                metric: format!("most memory at a time, {kind}"),
+                unit: "byte".into(),
+                ours: reply.values.first().copied(),
+                threads: bench.options.threads,
+                model: bench.model.name.clone(),
+                note: Some("beside points, answers, the shape and what the first question made".to_owned()),
+                ..Row::default()
+            }
+            .finish())
+        };
+        let mut rows = Vec::new();
+        for kind in ["field", "exact"] {
+            for millions in if self.options.quick { [1, 2] } else { [2, 10] } {
+                rows.push(ask(self, kind, millions)?);
+            }
+        }
+        Ok(rows)
+    }
+
     /// Many poses of the shape against itself.
     fn poses(&mut self, notes: &mut Vec<String>) -> Result<Vec<Row>> {
         let shape = self.shape(COARSE)?;
@@ -216,21 +263,32 @@ impl<'a> Bench<'a> {
                 rust = rust.max(n as f64 / begin.elapsed().as_secs_f64());
                 counts[1] = found.iter().map(|f| f.contacts as f64).sum();
             }
-            rows.push(
-                Row {
-                    ours: Some(python),
-                    theirs: Some(rust),
-                    threads,
-                    note: Some(format!(
-                        "contacts: Python {}, Rust {}; Python costs {:+.1} %",
-                        counts[0],
-                        counts[1],
-                        100.0 * (rust / python - 1.0)
-                    )),
-                    ..row(self, format!("{} {n} poses, {threads} threads", self.model.name), "poses", "Rust")
-                }
-                .finish(),
-            );
+            let case = format!("{} {n} poses, {threads} threads", self.model.name);
+            rows.push(beside_rust(row(self, case, "poses", "Rust"), threads, [python, rust], counts));
+
+            // The whole lists.
+            let some = &poses[..LISTS.min(n)];
+            let (mut python, mut rust, mut counts) = (0.0f64, 0.0f64, [0.0, 0.0]);
+            for _ in 0..self.options.repeat.max(2) {
+                let ask = Request { job: "lists".into(), count: some.len(), threads, ..request.clone() };
+                let reply = self.ask(&ask)?;
+                python =
+                    python.max(some.len() as f64 / reply.seconds.first().copied().unwrap_or(f64::INFINITY));
+                counts[0] = reply.values.iter().sum();
+                let begin = Instant::now();
+                let found = par::with_threads(threads, || {
+                    contacts_batch(&shape, &shape, some, &QueryParams::default())
+                });
+                rust = rust.max(some.len() as f64 / begin.elapsed().as_secs_f64());
+                counts[1] = found.iter().map(|f| f.list.len() as f64).sum();
+            }
+            let case = format!("{} {} poses, {threads} threads", self.model.name, some.len());
+            rows.push(beside_rust(
+                row(self, case, "poses, full lists", "Rust"),
+                threads,
+                [python, rust],
+                counts,
+            ));
         }
         for peer in ["coal", "fcl"] {
             eprintln!("{} poses, {peer}", self.model.name);
@@ -262,6 +320,67 @@ impl<'a> Bench<'a> {
         }
         Ok(rows)
     }
+
+    /// An assembly on this machine's pool, on a Ray of as many processes, and there while processes are killed: seconds, and the same bytes.
+    fn assembly(&mut self) -> Result<Vec<Row>> {
+        let parts = if self.options.quick { PARTS / 10 } else { PARTS };
+        let mut rows = Vec::new();
+        let (mut first, mut local) = (None, None);
+        for (kind, peer) in [("local", ""), ("ray", "Ray"), ("killed", "Ray, processes killed")] {
+            eprintln!("assembly of {parts} parts, {kind}");
+            let out = self.work.file(&format!("assembly-{kind}.txt"));
+            let request = Request {
+                job: "assembly".into(),
+                kind: kind.into(),
+                count: parts,
+                threads: self.options.threads,
+                out: out.clone(),
+                ..self.base.clone()
+            };
+            let reply = self.ask(&request)?;
+            let [planted, found, invented, killed] = <[f64; 4]>::try_from(reply.values.as_slice())
+                .map_err(|_| anyhow!("the assembly's reply has {} values", reply.values.len()))?;
+            let bytes = fs::read(&out)?;
+            let same = *first.get_or_insert_with(|| bytes.clone()) == bytes;
+            let seconds = reply.seconds.first().copied();
+            local = local.or(seconds);
+            rows.push(
+                Row {
+                    case: format!("assembly of {parts} parts"),
+                    metric: "every clash and clearance".into(),
+                    unit: "s".into(),
+                    ours: local,
+                    peer: (!peer.is_empty()).then(|| peer.into()),
+                    theirs: if peer.is_empty() { None } else { seconds },
+                    threads: self.options.threads,
+                    note: Some(format!(
+                        "planted {planted}, found {found}, invented {invented}, killed {killed}; {}",
+                        if same { "the same bytes" } else { "OTHER BYTES" }
+                    )),
+                    ..Row::default()
+                }
+                .finish(),
+            );
+        }
+        Ok(rows)
+    }
+}
+
+/// A row of the same work in Python and in Rust: rates, and contacts found.
+fn beside_rust(row: Row, threads: usize, [python, rust]: [f64; 2], counts: [f64; 2]) -> Row {
+    let cost = 100.0 * (rust / python - 1.0);
+    Row {
+        ours: Some(python),
+        theirs: Some(rust),
+        threads,
+        note: Some(format!("contacts: Python {}, Rust {}; Python costs {cost:+.1} %", counts[0], counts[1])),
+        ..row
+    }
+    .finish()
+}
+
+fn start() -> Result<Peer> {
+    Peer::start("palpate").map_err(|why| anyhow!("the package for Python is {why}"))
 }
 
 /// B turned at random about its middle, which is up to an extent away from A's: from coincident to apart.
