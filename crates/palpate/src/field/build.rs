@@ -153,7 +153,7 @@ fn from_mesh(
     let far = background.far(&surface, &bvh, params.exact_background, touched, &mut corners);
 
     progress.stage("sign", 0);
-    let dipoles = Dipoles::build(&bvh, &surface);
+    let dipoles = Dipoles::build(&bvh, surface.faces());
     let (method, confidence) =
         sign::choose(params.sign, &surface, &closure, &dipoles, &lattice, &corners, &far);
     let inside = |p: DVec3| dipoles.winding(p) > 0.5;

@@ -4,10 +4,11 @@
 //! Differs: first order only; near nodes are summed exactly, which is all a decision at 1/2 needs.
 
 use super::bvh::{Block, Bvh, STACK, WIDTH, corners_of, cross, dot, minus, most, sum};
-use super::surface::Surface;
+use super::surface::Faces;
 use crate::par;
 use crate::simd::{Lanes, dispatch};
 use glam::{DVec3, Vec3};
+use std::borrow::Cow;
 
 /// A node is taken as a dipole when it is farther than this many of its radii. 2 keeps the error of one node below
 /// about 0.01; less lets the sum of many nodes cross 1/2 wrongly, more descends needlessly.
@@ -17,13 +18,15 @@ const FAR: f64 = 2.0;
 #[derive(Debug)]
 pub(crate) struct Dipoles<'a> {
     bvh: &'a Bvh,
-    surface: &'a Surface,
-    /// Per level as in the tree, level 0 for leaf blocks: centre, radius, sum of area vectors.
-    levels: Vec<Vec<Dipole>>,
+    faces: Faces<'a>,
+    levels: Cow<'a, [Vec<Dipole>]>,
 }
 
+/// Per level as in the tree, level 0 for leaf blocks: centre, radius, sum of area vectors.
+pub(crate) type Levels = Vec<Vec<Dipole>>;
+
 #[derive(Clone, Copy, Debug, Default)]
-struct Dipole {
+pub(crate) struct Dipole {
     centre: DVec3,
     radius: f64,
     area: DVec3,
@@ -32,14 +35,24 @@ struct Dipole {
 
 impl<'a> Dipoles<'a> {
     /// Sums of all nodes of `bvh`.
-    pub(crate) fn build(bvh: &'a Bvh, surface: &'a Surface) -> Self {
+    pub(crate) fn build(bvh: &'a Bvh, faces: Faces<'a>) -> Self {
+        Self { bvh, faces, levels: Cow::Owned(Self::levels(bvh, faces)) }
+    }
+
+    /// With the sums that [`Dipoles::levels`] made of the same.
+    pub(crate) fn kept(bvh: &'a Bvh, faces: Faces<'a>, levels: &'a [Vec<Dipole>]) -> Self {
+        Self { bvh, faces, levels: Cow::Borrowed(levels) }
+    }
+
+    /// The sums alone, to be kept.
+    pub(crate) fn levels(bvh: &Bvh, faces: Faces<'_>) -> Levels {
         let last = bvh.block_count() - 1;
         let leaf = |block: usize| {
             // The last block repeats a triangle.
-            if block < last && !surface.has_sheets() {
+            if block < last && !faces.has_sheets() {
                 of_block(bvh.block(block))
             } else {
-                of_few(bvh, surface, block)
+                of_few(bvh, faces, block)
             }
         };
         let mut levels = vec![par::map(bvh.block_count(), leaf)];
@@ -49,7 +62,7 @@ impl<'a> Dipoles<'a> {
             let above = par::map(below.len().div_ceil(WIDTH), |i| combine(part(i).iter().copied()));
             levels.push(above);
         }
-        Self { bvh, surface, levels }
+        levels
     }
 
     /// Winding number of the surface around `p`: 1 inside, 0 outside of a closed surface, between on open ones.
@@ -65,8 +78,8 @@ impl<'a> Dipoles<'a> {
             if distance > FAR * d.radius {
                 solid += d.area.dot(r) / (distance * distance * distance);
             } else if level == 0 {
-                for t in solids(self.bvh, self.surface, index) {
-                    solid += solid_angle(self.surface.corners_of(t).map(|c| c - p));
+                for t in solids(self.bvh, self.faces, index) {
+                    solid += solid_angle(self.faces.corners_of(t).map(|c| c - p));
                 }
             } else {
                 let children = index * WIDTH..((index + 1) * WIDTH).min(self.levels[level - 1].len());
@@ -78,8 +91,8 @@ impl<'a> Dipoles<'a> {
 }
 
 /// The dipole of a block's triangles that are no sheets.
-fn of_few(bvh: &Bvh, surface: &Surface, block: usize) -> Dipole {
-    let tris = solids(bvh, surface, block).map(|t| surface.corners_of(t));
+fn of_few(bvh: &Bvh, faces: Faces<'_>, block: usize) -> Dipole {
+    let tris = solids(bvh, faces, block).map(|t| faces.corners_of(t));
     combine(tris.map(|[a, b, c]| {
         let area = 0.5 * (b - a).cross(c - a);
         let centre = (a + b + c) / 3.0;
@@ -120,8 +133,8 @@ fn of_block_kernel<L: Lanes>(block: &Block) -> Dipole {
 }
 
 /// Triangles of a block that are no sheets.
-fn solids<'a>(bvh: &'a Bvh, surface: &'a Surface, block: usize) -> impl Iterator<Item = usize> + Clone + 'a {
-    bvh.triangles_of(block).filter(|t| !surface.is_sheet(*t))
+fn solids<'a>(bvh: &'a Bvh, faces: Faces<'a>, block: usize) -> impl Iterator<Item = usize> + Clone + 'a {
+    bvh.triangles_of(block).filter(move |t| !faces.is_sheet(*t))
 }
 
 fn combine(parts: impl Iterator<Item = Dipole> + Clone) -> Dipole {
@@ -148,6 +161,7 @@ fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::surface::Surface;
     use super::*;
     use crate::mesh::{Mesh, samples, winding_number_exact};
 
@@ -164,7 +178,7 @@ mod tests {
             let mesh = Mesh::new(raw, &Default::default()).unwrap();
             let surface = Surface::new(mesh.positions(), mesh.triangles(), mesh.topology());
             let bvh = Bvh::build(&surface);
-            let dipoles = Dipoles::build(&bvh, &surface);
+            let dipoles = Dipoles::build(&bvh, surface.faces());
             let b = mesh.aabb();
             let mut state = 3;
             let mut worst = 0.0f64;

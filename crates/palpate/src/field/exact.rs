@@ -6,8 +6,9 @@
 use super::build::prepare;
 use super::bvh::{Bvh, Precise};
 use super::compact::Compact;
+use super::dipoles::{Dipoles, Levels};
 use super::overlap::Extremes;
-use super::surface::Surface;
+use super::surface::{Faces, Surface};
 use super::{FieldError, FieldParams, Lattice};
 use crate::mesh::Mesh;
 use crate::par;
@@ -70,6 +71,10 @@ pub struct Exact {
     pub(super) pieces: OnceLock<Vec<Extremes>>,
     /// For many questions: `exact_batch.rs`.
     pub(super) compact: OnceLock<Arc<Compact>>,
+    /// Which triangles belong to sheets, in the order of the tree; empty if none does.
+    pub(super) sheet: Arc<Vec<bool>>,
+    /// For winding numbers, made by the first.
+    pub(super) dipoles: OnceLock<Arc<Levels>>,
 }
 
 impl Exact {
@@ -86,7 +91,7 @@ impl Exact {
 
     /// From what a field's build made.
     pub(crate) fn new(surface: Surface, bvh: Bvh, origin: DVec3, voxel: f64) -> Self {
-        let Surface { positions, triangles, original, .. } = surface;
+        let Surface { positions, triangles, original, sheet, .. } = surface;
         let mut place = vec![0u32; original.len()];
         for (at, t) in original.iter().enumerate() {
             place[*t as usize] = at as u32;
@@ -111,7 +116,17 @@ impl Exact {
             slack,
             pieces: OnceLock::new(),
             compact: OnceLock::new(),
+            sheet: Arc::new(sheet),
+            dipoles: OnceLock::new(),
         }
+    }
+
+    /// The winding number of the surface around `p`: 1 inside, 0 outside where it is closed; within about 0.02, so that 1/2 tells the sides.
+    /// About 5 µs, and once a millisecond for each 100,000 triangles.
+    pub(crate) fn winding(&self, p: DVec3) -> f64 {
+        let faces = Faces { positions: &self.positions, triangles: &self.triangles, sheet: &self.sheet };
+        let levels = self.dipoles.get_or_init(|| Arc::new(Dipoles::levels(&self.bvh, faces)));
+        Dipoles::kept(&self.bvh, faces, levels).winding((p - self.origin) / self.voxel)
     }
 
     /// The point of the surface closest to `p`, in the shape's frame [m]. `guess`, a triangle by the mesh's number, makes the

@@ -156,7 +156,7 @@ pub struct FieldReport {
     pub bytes: usize,
     /// Half width of the band [m].
     pub band: f64,
-    /// Largest possible |sample − true distance| for points nearer than `band` to the surface [m].
+    /// Largest possible |sample − true distance| for points of the box nearer than `band` to the surface [m].
     pub error_bound_band: f64,
     /// Largest possible |sample − true distance| anywhere in the box [m].
     pub error_bound_far: f64,

@@ -2,7 +2,8 @@
 //!
 //! Inside the box the field is trilinear between nodes. Outside, with q the nearest point of the box: every surface
 //! point s lies in the box, so the angle at q between p and s is at least 90°, and
-//! √(|p − q|² + d(q)²) <= d(p) <= |p − q| + d(q). A sample gives the lower end, which is continuous at the box.
+//! √(|p − q|² + d(q)²) <= d(p) <= |p − q| + d(q). A sample gives the lower end for the value at q, which is continuous
+//! at the box and off by at most the error of that value.
 
 use super::Field;
 use super::brick::SIDE;

@@ -127,6 +127,8 @@ impl Exact {
             slack: self.slack,
             pieces,
             compact: self.compact.clone(),
+            sheet: Arc::clone(&self.sheet),
+            dipoles: self.dipoles.clone(),
         }
     }
 }

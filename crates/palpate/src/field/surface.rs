@@ -32,6 +32,35 @@ pub(crate) struct Surface {
     pub(crate) sheet: Vec<bool>,
 }
 
+/// Triangles alone, without what lies beside them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Faces<'a> {
+    /// [voxels]
+    pub(crate) positions: &'a [DVec3],
+    pub(crate) triangles: &'a [[u32; 3]],
+    /// Whether a triangle belongs to a sheet, which encloses nothing; empty if none does.
+    pub(crate) sheet: &'a [bool],
+}
+
+impl Faces<'_> {
+    /// Whether any triangle belongs to a sheet.
+    pub(crate) fn has_sheets(&self) -> bool {
+        !self.sheet.is_empty()
+    }
+
+    /// Whether triangle `t` belongs to a sheet.
+    #[inline]
+    pub(crate) fn is_sheet(&self, t: usize) -> bool {
+        self.sheet.get(t).is_some_and(|s| *s)
+    }
+
+    /// The three corners of triangle `t` [voxels].
+    #[inline]
+    pub(crate) fn corners_of(&self, t: usize) -> [DVec3; 3] {
+        self.triangles[t].map(|v| self.positions[v as usize])
+    }
+}
+
 /// Where on a triangle a closest point lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
@@ -83,14 +112,14 @@ impl Surface {
         Self { positions, triangles, neighbours, normals, first_corner, corners, original, sheet: Vec::new() }
     }
 
+    /// Its triangles alone.
+    pub(crate) fn faces(&self) -> Faces<'_> {
+        Faces { positions: &self.positions, triangles: &self.triangles, sheet: &self.sheet }
+    }
+
     /// Marks the triangles for which `is_sheet`, asked with the mesh's own number, holds.
     pub(crate) fn mark_sheets(&mut self, is_sheet: impl Fn(usize) -> bool) {
         self.sheet = self.original.iter().map(|t| is_sheet(*t as usize)).collect();
-    }
-
-    /// Whether any triangle belongs to a sheet.
-    pub(crate) fn has_sheets(&self) -> bool {
-        !self.sheet.is_empty()
     }
 
     /// Whether triangle `t` belongs to a sheet.
