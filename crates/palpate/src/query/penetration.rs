@@ -6,7 +6,7 @@
 //! (`shortest.rs`, `parting.rs`), and what they end at is settled by the triangles (`sweep.rs`).
 
 use super::clear::ball;
-use super::parting::{Parting, Way};
+use super::parting::{Inside, Parting, Way};
 use super::sweep::Sweep;
 use super::{Query, Stats};
 use crate::math::Pose;
@@ -161,7 +161,9 @@ impl Query {
         let mut parting = Parting::new(self, sweep, a, b, a_from_b, tolerance);
         let deepest = parting.deepest(DVec3::ZERO, f64::INFINITY);
         let mut result = Penetration::NONE;
-        if deepest.is_some() || parting.coinciding(DVec3::ZERO) || parting.meets() {
+        // A sample tells for itself where it is deeper than its error; else the surfaces do.
+        let certain = deepest.is_some_and(|inside| is_inside(a, b, a_from_b, inside));
+        if certain || parting.coinciding(DVec3::ZERO) || parting.meets() {
             let cores = parting.depth_of_cores();
             let (mut way_out, mut least, mut lower) = (DVec3::ZERO, cores, cores);
             if deepest.is_none() {
@@ -172,7 +174,7 @@ impl Query {
                 parting.keep_point(inside);
                 way_out = parting.way_out(inside);
                 least = least.max(depth);
-                lower = lower.max(true_depth(a, b, a_from_b, inside.side == 1, inside.point, depth));
+                lower = lower.max(true_depth(a, b, a_from_b, inside, depth));
             }
             let Way { direction, length } = match unit {
                 Some(direction) => parting.along(direction, least),
@@ -197,15 +199,26 @@ pub(super) fn apart(between: DVec3, direction: DVec3, radius: f64) -> f64 {
     (square.max(0.0).sqrt() - along).max(0.0) * (1.0 + 1e-9) + 1e-9 * radius
 }
 
-/// The depth of a point on the surface itself; 0 where its sample's sign is in doubt [m].
-fn true_depth(a: &Shape, b: &Shape, a_from_b: &Pose, of_a: bool, point: u32, sampled: f64) -> f64 {
-    let (field, p) = if of_a {
-        (b, a_from_b.inverse().point(a.tree.position(point as usize)))
+/// The shape that a point is inside of, and where in its frame.
+fn place<'a>(a: &'a Shape, b: &'a Shape, a_from_b: &Pose, inside: Inside) -> (&'a Shape, DVec3) {
+    if inside.side == 1 {
+        (b, a_from_b.inverse().point(a.tree.position(inside.point as usize)))
     } else {
-        (a, a_from_b.point(b.tree.position(point as usize)))
-    };
-    let r = field.field.report();
-    if sampled > r.error_bound_band { field.exact.closest(p, None).distance } else { 0.0 }
+        (a, a_from_b.point(b.tree.position(inside.point as usize)))
+    }
+}
+
+/// Whether a point is inside not only by a sample whose sign is in doubt.
+fn is_inside(a: &Shape, b: &Shape, a_from_b: &Pose, inside: Inside) -> bool {
+    let (shape, p) = place(a, b, a_from_b, inside);
+    f64::from(-inside.distance) > shape.field.report().error_bound_band
+        || shape.inside(p, &shape.exact.closest(p, None))
+}
+
+/// The depth of a point on the surface itself; 0 where its sample's sign is in doubt [m].
+fn true_depth(a: &Shape, b: &Shape, a_from_b: &Pose, inside: Inside, sampled: f64) -> f64 {
+    let (shape, p) = place(a, b, a_from_b, inside);
+    if sampled > shape.field.report().error_bound_band { shape.exact.closest(p, None).distance } else { 0.0 }
 }
 
 #[cfg(test)]
