@@ -47,6 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
         field: asset.field(),
         shell: shell.as_ref(),
         build: asset.build_text(),
+        ..Default::default()
     };
     if let (Ok(again), true) = (contents.to_bytes(), mesh.is_some() == asset.mesh_report().is_some()) {
         let again = Asset::from_bytes(&again).expect("what was written must open");

@@ -28,7 +28,7 @@ pub(crate) fn write(path: &Path, model: &Model, key: u128) -> Result<()> {
     let notes = json!({ "program": program, "voxmap": voxels, "levels": model.info.levels, "notes": model.notes, "up": up });
     let build = notes.to_string();
     let (mesh, field) = (Some(model.mesh()?), Some(model.field()));
-    let contents = AssetContents { key, mesh, field, shell: model.shell(), build: &build };
+    let contents = AssetContents { key, mesh, precise: false, field, shell: model.shell(), build: &build };
     let mut file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     contents.write_to(&mut file).with_context(|| format!("cannot write {}", path.display()))
 }

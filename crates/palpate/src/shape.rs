@@ -101,14 +101,14 @@ pub enum ShapeError {
     #[error(transparent)]
     Shell(#[from] ShellError),
     /// A scale that is no scale.
-    #[error("the scale is {factor}: give a positive, finite number")]
+    #[error("the scale is {factor:?}: give a positive, finite number")]
     BadScale {
         /// The factor given [1].
         factor: f64,
     },
     /// A scale that makes a shape too large or too small for single precision.
     #[error(
-        "scaled by {factor} the largest coordinate is {coordinate} m and the voxel {voxel} m: choose a scale with which they are at most 1e12 m and at least 1e-12 m"
+        "scaled by {factor:?} the largest coordinate is {coordinate:?} m and the voxel {voxel:?} m: choose a scale with which they are at most 1e12 m and at least 1e-12 m"
     )]
     ScaleRange {
         /// The factor given [1].

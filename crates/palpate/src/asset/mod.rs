@@ -48,6 +48,8 @@ pub struct AssetContents<'a> {
     pub key: u128,
     /// The mesh with its report. Coordinates are kept as f32 relative to the middle of its box.
     pub mesh: Option<&'a Mesh>,
+    /// Coordinates of the mesh are kept as f64 instead: they come back to the last bit, and take 12 bytes more a vertex.
+    pub precise: bool,
     /// The field.
     pub field: Option<&'a Field>,
     /// The points on the surface. They are read again only beside the field of the same surface.

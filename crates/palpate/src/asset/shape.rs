@@ -81,24 +81,26 @@ impl Shape {
     /// # Errors
     /// When the disk refuses, or on a big-endian machine.
     pub fn write(&self, path: impl AsRef<Path>, key: u128) -> Result<(), AssetError> {
-        self.contents(key, |contents| Asset::write(path, contents))
+        self.contents(key, false, |contents| Asset::write(path, contents))
     }
 
-    /// The bytes of such a file: the same wherever and whenever the same shape is built.
+    /// The bytes of such a file, from which the same shape comes to the last bit: vertices are in double precision. The same bytes
+    /// wherever and whenever the same shape is built.
     ///
     /// # Errors
     /// On a big-endian machine.
     pub fn to_bytes(&self, key: u128) -> std::io::Result<Vec<u8>> {
-        self.contents(key, |contents| contents.to_bytes())
+        self.contents(key, true, |contents| contents.to_bytes())
     }
 
-    fn contents<R>(&self, key: u128, write: impl FnOnce(&AssetContents<'_>) -> R) -> R {
+    fn contents<R>(&self, key: u128, precise: bool, write: impl FnOnce(&AssetContents<'_>) -> R) -> R {
         let program = concat!("palpate ", env!("CARGO_PKG_VERSION"));
         let build = serde_json::json!({ "program": program, "levels": self.tree().levels() }).to_string();
         let shell = self.tree().shell();
         let contents = AssetContents {
             key,
             mesh: Some(self.mesh()),
+            precise,
             field: Some(self.field()),
             shell: Some(&shell),
             build: &build,

@@ -42,6 +42,7 @@ fn small() -> Vec<u8> {
         field: Some(&field),
         shell: Some(&shell_of(&mesh, &field, 0.012)),
         build: "voxel 5 mm, für alle",
+        ..Default::default()
     };
     contents.to_bytes().unwrap()
 }
@@ -155,6 +156,9 @@ fn meshes_come_back_within_single_precision_and_reports_exactly() {
         for (a, b) in again.positions.iter().zip(&mesh.positions) {
             assert!((*a - *b).abs().max_element() <= limit, "{name}: {a} {b}");
         }
+        let precise = AssetContents { precise: true, ..contents }.to_bytes().unwrap();
+        let again = Asset::from_bytes(&precise).unwrap().mesh().unwrap().unwrap();
+        assert_eq!((again.positions, again.triangles), (mesh.positions.clone(), mesh.triangles.clone()));
     }
 }
 

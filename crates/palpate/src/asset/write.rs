@@ -96,7 +96,7 @@ impl AssetContents<'_> {
             all.push((layout::BUILD, self.build.as_bytes().into()));
         }
         if let Some(mesh) = self.mesh {
-            push_mesh(&mut all, mesh);
+            push_mesh(&mut all, mesh, self.precise);
         }
         if let Some(field) = self.field {
             let (step, values): (f32, &[u8]) = match &field.values {
@@ -122,16 +122,10 @@ impl AssetContents<'_> {
     }
 }
 
-fn push_mesh<'a>(all: &mut Sections<'a>, mesh: &'a Mesh) {
+fn push_mesh<'a>(all: &mut Sections<'a>, mesh: &'a Mesh, precise: bool) {
     let origin = mesh.aabb().centre();
-    let mut single = vec![[0f32; 3]; mesh.positions.len()];
-    par::chunks_mut(&mut single, CHUNK, |chunk, out| {
-        for (to, from) in out.iter_mut().zip(&mesh.positions[chunk * CHUNK..]) {
-            *to = (*from - origin).as_vec3().to_array();
-        }
-    });
-    let triangles = bytemuck::cast_slice::<[u32; 3], u8>(&mesh.triangles);
-    if keeps_areas(&single, origin, &mesh.triangles) {
+    let single = if precise { None } else { rounded(mesh, origin) };
+    if let Some(single) = single {
         all.push((layout::MESH, record::write_mesh(&mesh.report, origin).into()));
         all.push((layout::VERTICES, bytemuck::cast_slice::<[f32; 3], u8>(&single).to_vec().into()));
     } else {
@@ -140,7 +134,18 @@ fn push_mesh<'a>(all: &mut Sections<'a>, mesh: &'a Mesh) {
             mesh.positions.iter().flat_map(|p| p.to_array()).flat_map(f64::to_le_bytes).collect();
         all.push((layout::VERTICES_DOUBLE, double.into()));
     }
-    all.push((layout::TRIANGLES, triangles.into()));
+    all.push((layout::TRIANGLES, bytemuck::cast_slice::<[u32; 3], u8>(&mesh.triangles).into()));
+}
+
+/// Coordinates relative to `origin` in single precision; none if a triangle would lose its area.
+fn rounded(mesh: &Mesh, origin: DVec3) -> Option<Vec<[f32; 3]>> {
+    let mut single = vec![[0f32; 3]; mesh.positions.len()];
+    par::chunks_mut(&mut single, CHUNK, |chunk, out| {
+        for (to, from) in out.iter_mut().zip(&mesh.positions[chunk * CHUNK..]) {
+            *to = (*from - origin).as_vec3().to_array();
+        }
+    });
+    keeps_areas(&single, origin, &mesh.triangles).then_some(single)
 }
 
 /// Whether every triangle still has an area with rounded coordinates.
