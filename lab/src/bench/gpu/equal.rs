@@ -14,9 +14,10 @@ use palpate::math::Pose;
 use palpate::soft::{FieldSampler, FieldSummary, MeshMotion, Sampling};
 use palpate_gpu::{GpuField, GpuMesh, GpuSampler, Interpolation};
 
-/// Models, and poses of each: 4 × 52.
+/// Models, and poses of each: 4 × 52, or 4 × 12 for quick runs.
 pub(super) const MODELS: [&str; 4] = ["cow", "bunny", "horse", "nut"];
-pub(super) const POSES: usize = 52;
+const POSES: usize = 52;
+const QUICK_POSES: usize = 12;
 /// [N/m³]
 pub(super) const STIFFNESS: f64 = 1e8;
 
@@ -148,7 +149,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     found.notes.push(format!(
         "equal: {} poses of {} models from touching to coincident and apart; spacing and pixels of size {size}; bounds follow from sampling, \
          rounding and filter weights, see lab/src/bench/gpu/equal_bounds.rs",
-        MODELS.len() * POSES,
+        MODELS.len() * poses_each(lab),
         MODELS.len()
     ));
     let title = format!("Results of {} beside the CPU's, size {size}", lab.gpu.name());
@@ -157,13 +158,18 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Found> {
     Ok(found)
 }
 
+fn poses_each(lab: &Lab<'_>) -> usize {
+    if lab.quick { QUICK_POSES } else { POSES }
+}
+
 /// Poses of both sets, evenly: three quarters of collision, one of proximity.
 fn chosen(lab: &Lab<'_>, model: &Model) -> Result<Vec<Pose>> {
-    let all = Poses::of(lab, model, 3)?;
+    let all = Poses::of(lab, model, lab.angles().min(3))?;
     let pick =
         |set: &[(f64, Pose)], n: usize| -> Vec<Pose> { (0..n).map(|i| set[i * set.len() / n].1).collect() };
-    let mut out = pick(&all.collision, POSES * 3 / 4);
-    out.extend(pick(&all.proximity, POSES - out.len()));
+    let n = poses_each(lab);
+    let mut out = pick(&all.collision, n * 3 / 4);
+    out.extend(pick(&all.proximity, n - out.len()));
     Ok(out)
 }
 

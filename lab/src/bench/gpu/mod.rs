@@ -74,7 +74,8 @@ pub fn run(options: &Options) -> Result<Report> {
     let name = options.device.clone().unwrap_or_default();
     let gpu = Gpu::open(&GpuParams { name, hardware_only: false })?;
     let quick = options.quick || gpu.is_software();
-    let lab = Lab { options, models: models::folder(options.models.as_deref()), gpu, quick };
+    let models = if quick { None } else { models::folder(options.models.as_deref()) };
+    let lab = Lab { options, models, gpu, quick };
     let mut all = Found::default();
     all.notes.push(format!(
         "device: {}{}{}; times are whole calls with their read-back, by the clock",
@@ -82,7 +83,7 @@ pub fn run(options: &Options) -> Result<Report> {
         if lab.gpu.is_software() { ", in software: times say nothing of a GPU" } else { "" },
         if quick { "; quick: few and small models, few orientations" } else { "" }
     ));
-    if lab.models.is_none() {
+    if lab.models.is_none() && !quick {
         all.notes.push(
             "no models folder (--models or PALPATE_MODELS): generated shapes in place of the scans".into(),
         );
