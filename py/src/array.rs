@@ -53,8 +53,9 @@ pub(crate) fn real<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Boun
         Ok(array) => array.clone(),
         Err(_) => {
             let made = numpy(py)?.call_method1("asarray", (object,));
-            let made =
-                made.map_err(|e| error::input(format!("{what} is no array of numbers: {}", e.value(py))))?;
+            let made = made.map_err(|e| {
+                error::raised(py, e, |e| format!("{what} is no array of numbers: {}", e.value(py)))
+            })?;
             made.cast_into::<PyUntypedArray>()?
         }
     };

@@ -6,7 +6,8 @@ use palpate::mesh;
 use palpate::shape::ShapeError;
 use palpate::soft::SoftError;
 use palpate_sim::SimError;
-use pyo3::PyErr;
+use pyo3::exceptions::{PyException, PyMemoryError};
+use pyo3::{PyErr, Python};
 use std::fmt::Display;
 
 // Written in Python, where a class can have two bases.
@@ -21,6 +22,15 @@ pyo3::import_exception!(palpate._errors, InternalError);
 /// An argument that cannot be used.
 pub(crate) fn input(message: impl Display) -> PyErr {
     InputError::new_err(message.to_string())
+}
+
+/// What an argument raised when it was looked at, as an error that says which it was. What says nothing of it passes: Ctrl-C, an exit, no memory.
+pub(crate) fn raised<D: Display>(py: Python<'_>, error: PyErr, message: impl FnOnce(&PyErr) -> D) -> PyErr {
+    if error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py) {
+        input(message(&error))
+    } else {
+        error
+    }
 }
 
 /// Triangles that cannot become a mesh, or a file that holds none.

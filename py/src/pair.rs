@@ -8,8 +8,9 @@ use crate::pose::{Placed, move_contacts, pose};
 use crate::shape::PyShape;
 use glam::DVec3;
 use palpate::force::{ContactState, penalty};
-use palpate::query::{Motion, PenetrationParams};
-use palpate::{Query, Shape};
+use palpate::query::{self, Motion, PenetrationParams};
+use palpate::{Pose, Query, Shape};
+use palpate_assembly::gap;
 use pyo3::prelude::*;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -28,6 +29,38 @@ pub(crate) struct Pair {
 impl Pair {
     fn of(a: &PyShape, b: &PyShape) -> Self {
         Self { a: a.shape.clone(), b: b.shape.clone(), query: Query::new(), state: ContactState::new() }
+    }
+
+    /// A distance that was found by points, measured again on all triangles where these can tell: which of both is asked is decided by them too.
+    fn settled(&mut self, found: query::Distance, a_from_b: &Pose) -> query::Distance {
+        if !found.distance.is_finite() {
+            return found;
+        }
+        let apart = if found.distance > found.bound {
+            true
+        } else {
+            // One direction: whether they overlap does not depend on it.
+            let params = PenetrationParams { directions: 1, ..PenetrationParams::default() };
+            !self.query.penetration(&self.a, &self.b, a_from_b, &params).overlapping
+        };
+        if !apart {
+            // Touching by less than the points see.
+            let distance = found.distance.min(0.0);
+            return query::Distance { distance, ..found };
+        }
+        // No pair of triangles is nearer than the least: what points found is above it, unless their samples were wrong.
+        let limit = if found.distance > 0.0 { found.distance * (1.0 + 1e-9) } else { f64::INFINITY };
+        match gap(self.a.mesh(), self.b.mesh(), a_from_b, limit) {
+            // As near in many places: points are rather in the middle of faces than triangles' own are.
+            Some((distance, _)) if found.distance > 0.0 && distance >= found.distance * (1.0 - 1e-9) => {
+                query::Distance { distance, bound: 0.0, ..found }
+            }
+            Some((distance, [witness_a, witness_b])) => {
+                query::Distance { distance, bound: 0.0, witness_a, witness_b }
+            }
+            // The nearest place is on a cap.
+            None => found,
+        }
     }
 }
 
@@ -69,10 +102,19 @@ impl Pair {
     }
 
     /// As ``palpate.distance``.
-    #[pyo3(signature = (pose_a=None, pose_b=None))]
-    fn distance(&mut self, py: Python<'_>, pose_a: Any<'_, '_>, pose_b: Any<'_, '_>) -> PyResult<Distance> {
+    #[pyo3(signature = (pose_a=None, pose_b=None, exact=false))]
+    fn distance(
+        &mut self,
+        py: Python<'_>,
+        pose_a: Any<'_, '_>,
+        pose_b: Any<'_, '_>,
+        exact: bool,
+    ) -> PyResult<Distance> {
         let placed = Placed::new(pose_a, pose_b)?;
-        let found = guard::alone(py, || self.query.distance(&self.a, &self.b, &placed.a_from_b))?;
+        let found = guard::alone(py, || {
+            let found = self.query.distance(&self.a, &self.b, &placed.a_from_b);
+            if exact { self.settled(found, &placed.a_from_b) } else { found }
+        })?;
         Ok(Distance::new(py, &found, &placed))
     }
 
@@ -193,16 +235,20 @@ pub(crate) fn intersects(
 ///
 /// ``pose_a`` and ``pose_b`` are ``w_from_a`` and ``w_from_b``: 4x4 matrices, seven numbers ``x y z qx qy qz qw``, or tuples ``(position,
 /// quaternion)``; none is the identity. Results are in the frame ``w``, which without ``pose_a`` is A's own.
+///
+/// With ``exact=True`` all triangles decide whether they overlap, and how far apart they are, up to rounding and with a bound of 0: milliseconds for
+/// detailed shapes. Depths stay those of points.
 #[pyfunction]
-#[pyo3(signature = (a, b, pose_a=None, pose_b=None))]
+#[pyo3(signature = (a, b, pose_a=None, pose_b=None, exact=false))]
 pub(crate) fn distance(
     py: Python<'_>,
     a: &PyShape,
     b: &PyShape,
     pose_a: Any<'_, '_>,
     pose_b: Any<'_, '_>,
+    exact: bool,
 ) -> PyResult<Distance> {
-    Pair::of(a, b).distance(py, pose_a, pose_b)
+    Pair::of(a, b).distance(py, pose_a, pose_b, exact)
 }
 
 /// The shortest translation of B found that separates it from A, settled by all triangles.

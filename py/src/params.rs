@@ -34,13 +34,30 @@ pub(crate) fn query(margin: f64, points_of: Option<&str>) -> PyResult<QueryParam
     Ok(QueryParams { margin, roles })
 }
 
-/// What a force is made of.
-#[derive(FromPyObject)]
+/// Friction.
 pub(crate) enum Coefficients {
     /// Static and dynamic.
     Two(f64, f64),
     /// The same for both.
     One(f64),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Coefficients {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let part = |i: usize| object.get_item(i)?.extract::<f64>();
+        if object.len().is_ok_and(|n| n == 2)
+            && let (Ok(still), Ok(moving)) = (part(0), part(1))
+        {
+            return Ok(Self::Two(still, moving));
+        }
+        let kind = object.get_type().name()?;
+        let one = object.extract().map_err(|_| {
+            error::input(format!("friction is a {kind}; give a coefficient, or a pair of static and dynamic"))
+        })?;
+        Ok(Self::One(one))
+    }
 }
 
 /// Parameters of a force, in their ranges.
@@ -81,10 +98,12 @@ pub(crate) fn twist(velocity: Option<&Bound<'_, PyAny>>, placed: &Placed) -> PyR
 
 /// A pair of a linear velocity, of a point that is named, and an angular one; or an array (2, 3).
 pub(crate) fn velocities(velocity: &Bound<'_, PyAny>, of: &str) -> PyResult<[DVec3; 2]> {
-    let problem = || error::input(format!("velocity is a pair: linear [m/s] of {of} and angular [rad/s]"));
-    if velocity.len().ok() != Some(2) {
-        return Err(problem());
+    let py = velocity.py();
+    let words = || format!("velocity is a pair: linear [m/s] of {of} and angular [rad/s]");
+    let problem = |e| error::raised(py, e, |_| words());
+    if velocity.len().map_err(problem)? != 2 {
+        return Err(error::input(words()));
     }
-    let part = |i: usize| velocity.get_item(i).map_err(|_| problem());
+    let part = |i: usize| velocity.get_item(i).map_err(problem);
     Ok([vector("the linear velocity", &part(0)?)?, vector("the angular velocity", &part(1)?)?])
 }

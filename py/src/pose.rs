@@ -6,16 +6,19 @@ use glam::{DMat3, DQuat, DVec3};
 use numpy::{PyArray1, PyArray3, PyArrayMethods, PyUntypedArrayMethods};
 use palpate::{Contact, Contacts, Pose, Wrench};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 
 /// How far the rotation of a matrix may be from one, as the largest difference of its product with its transpose from the identity \[1\].
 /// Larger: a scale or a shear goes unnoticed. Smaller: matrices in single precision, or multiplied many times, are refused.
 const RIGID: f64 = 1e-3;
 
+/// Positions and quaternions as they were given.
+type Halves<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
 /// A pose: none for the identity, a 4×4 matrix, seven numbers, or a pair of position and quaternion.
 pub(crate) fn pose(what: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Pose> {
     let Some(object) = object.filter(|o| !o.is_none()) else { return Ok(Pose::IDENTITY) };
-    if let Some((position, quaternion)) = halves(object) {
+    if let Some((position, quaternion)) = halves(what, object)? {
         let [x, y, z] = exactly::<3>(&format!("the position of {what}"), &position)?;
         let q = exactly::<4>(&format!("the quaternion of {what}"), &quaternion)?;
         return of_numbers(what, &[x, y, z, q[0], q[1], q[2], q[3]]);
@@ -34,7 +37,7 @@ pub(crate) fn pose(what: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Po
 /// Poses: an array of shape (n, 4, 4) or (n, 7), or a pair of arrays (n, 3) and (n, 4).
 pub(crate) fn poses(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Pose>> {
     let each = |i: usize| format!("{what}[{i}]");
-    if let Some((positions, quaternions)) = halves(object) {
+    if let Some((positions, quaternions)) = halves(what, object)? {
         let p = rows(&format!("the positions of {what}"), &positions, 3)?;
         let q = rows(&format!("the quaternions of {what}"), &quaternions, 4)?;
         if p.shape()[0] != q.shape()[0] {
@@ -67,10 +70,28 @@ pub(crate) fn poses(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Pose>
     }
 }
 
-/// The two parts of a tuple or list of two.
-fn halves<'py>(object: &Bound<'py, PyAny>) -> Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let pair = object.cast::<PyTuple>().ok()?;
-    (pair.len() == 2).then(|| Some((pair.get_item(0).ok()?, pair.get_item(1).ok()?)))?
+/// Positions and quaternions: the parts of a tuple of two, or of such a list of two that can be nothing else. A list of two matrices, or of two
+/// poses of seven numbers, is an array.
+pub(crate) fn halves<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Option<Halves<'py>>> {
+    if let Ok(pair) = object.cast::<PyTuple>() {
+        return if pair.len() == 2 { Ok(Some((pair.get_item(0)?, pair.get_item(1)?))) } else { Ok(None) };
+    }
+    let Ok(pair) = object.cast::<PyList>() else { return Ok(None) };
+    if pair.len() != 2 {
+        return Ok(None);
+    }
+    let mut parts = Vec::with_capacity(2);
+    for part in pair {
+        match real(what, &part) {
+            Ok(array) => parts.push(array),
+            // Named as a whole.
+            Err(e) if e.is_instance_of::<error::InputError>(object.py()) => return Ok(None),
+            Err(e) => return Err(e),
+        }
+    }
+    let [p, q] = [&parts[0], &parts[1]];
+    let fit = matches!((p.shape(), q.shape()), ([3], [4]) | ([_, 3], [_, 4]));
+    Ok(fit.then(|| (p.as_any().clone(), q.as_any().clone())))
 }
 
 fn of_numbers(what: &str, v: &[f64]) -> PyResult<Pose> {

@@ -1,7 +1,7 @@
 //! Motions that are kept, and pages that show them.
 
 use crate::array::{real, vector};
-use crate::pose::{matrices, pose, poses};
+use crate::pose::{halves, matrices, pose, poses};
 use crate::shape::PyShape;
 use crate::{error, guard};
 use glam::DVec3;
@@ -16,7 +16,6 @@ use palpate_view::recording::{
     About, Body, Frame, Ground, MARKS, Mark, PALETTE, Part, Recording, State, TRIANGLES, reduced,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 /// What a body looks like.
 #[derive(Clone)]
@@ -229,10 +228,10 @@ pub(crate) fn record(
 
 /// One pose, or many.
 fn way(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Pose>> {
-    let many = match object.cast::<PyTuple>() {
-        Ok(pair) if pair.len() == 2 => real(what, &pair.get_item(0)?)?.ndim() == 2,
-        _ if object.is_none() => false,
-        _ => {
+    let many = match halves(what, object)? {
+        Some((position, _)) => real(what, &position)?.ndim() == 2,
+        None if object.is_none() => false,
+        None => {
             let array = real(what, object)?;
             array.ndim() == 3 || (array.ndim() == 2 && array.shape() != [4, 4])
         }

@@ -21,6 +21,17 @@ use std::sync::{Arc, OnceLock};
 const RESOLUTION: u32 = 128;
 /// Points per parallel piece.
 const CHUNK: usize = 4096;
+/// Shapes that take less are built without asking for room \[bytes\].
+const SMALL: f64 = (1_u64 << 30) as f64;
+/// Memory that a build takes for a cell of the box \[bytes\]: 43 to 49 of boxes with hardly a surface, at resolutions of 1500 and 2500.
+const PER_CELL: f64 = 48.0;
+/// What it takes besides for a voxel² of surface \[bytes\]: half of the 250 to 290 of a cube at resolutions of 600 and 1000, as the two sides of a sheet
+/// share their bricks. More: sheets are refused that have room.
+const PER_AREA: f64 = 125.0;
+/// Most that the surface in one cell takes \[bytes\]: the same of a cube, whose sides meet 17/512 cells for a voxel².
+const PER_SURFACE_CELL: f64 = 7500.0;
+/// Cells of a box beyond which the engine refuses it, and says which voxel would do \[1\].
+const MOST_CELLS: f64 = 4e8;
 
 /// A rigid shape ready for queries, in its own frame [m]: built of triangles, counter-clockwise seen from outside.
 ///
@@ -82,6 +93,7 @@ impl Fineness {
         let work = |watch: &Watch| {
             let mesh = Mesh::new(raw()?, &RepairParams::default()).map_err(error::mesh)?;
             let voxel = self.size.voxel(mesh.aabb()).map_err(error::build)?;
+            self.room(&mesh, voxel)?;
             let Some(device) = &self.device else {
                 return Shape::build_with(mesh, voxel, &self.params, watch).map_err(error::build);
             };
@@ -91,6 +103,23 @@ impl Fineness {
         };
         let shape = guard::shown(py, progress, |told| guard::watched(py, threads, told, work))??;
         Ok(PyShape::of(shape))
+    }
+
+    /// `MemoryError` where a build takes more than there is: it would end the whole program.
+    fn room(&self, mesh: &Mesh, voxel: f64) -> PyResult<()> {
+        let extent = mesh.aabb().extent().to_array();
+        let along = extent.map(|e| (((e / voxel).ceil() + 2.0 * self.params.field.padding) / 8.0).ceil());
+        let cells: f64 = along.iter().product();
+        let surface = (PER_AREA * mesh.report().area / (voxel * voxel)).min(PER_SURFACE_CELL * cells);
+        let needed = PER_CELL * cells + surface;
+        if needed < SMALL || cells.is_nan() || cells > MOST_CELLS {
+            return Ok(());
+        }
+        let what = format!("a shape in voxels of {voxel:.3e} m");
+        Python::attach(|py| {
+            let room = py.import("palpate._room")?;
+            room.call_method1("check", (what, needed as u64, 1, "while it is built")).map(drop)
+        })
     }
 }
 
@@ -184,8 +213,10 @@ impl PyShape {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let part = |name: &str| {
-            mesh.getattr(name).map_err(|_| {
-                error::input(format!("{} has no {name}; give a mesh of trimesh", mesh.get_type()))
+            mesh.getattr(name).map_err(|e| {
+                error::raised(mesh.py(), e, |_| {
+                    format!("{} has no {name}; give a mesh of trimesh", mesh.get_type())
+                })
             })
         };
         let (vertices, faces) = (part("vertices")?, part("faces")?);
@@ -261,7 +292,7 @@ impl PyShape {
         self.shape.tree().shell_report().spacing
     }
 
-    /// Largest error of the field's distances within ``band`` of the surface [m].
+    /// Largest error of the field's distances within ``band`` of the surface, in its box [m].
     #[getter]
     fn error_bound_band(&self) -> f64 {
         self.shape.field().report().error_bound_band
@@ -353,7 +384,7 @@ impl PyShape {
 
     /// Signed distances of points (n, 3) [m], in the shape's frame: (n,), negative inside.
     ///
-    /// By the field, whose errors ``error_bound_band`` and ``error_bound_far`` bound; outside its box a lower bound of the distance. With
+    /// By the field, whose errors ``error_bound_band`` and ``error_bound_far`` bound; outside its box a lower bound of the distance but for the latter. With
     /// ``exact=True`` to the triangles themselves, slower. With ``gradients=True`` also the outward gradients (n, 3). Points of float32 give
     /// distances of float32. A point that is not finite gives NaN. With ``gpu`` that device answers, a million points at a time: the same
     /// within rounding in single precision, about 1e-6 of the size of the field's box; not with ``exact``.

@@ -98,11 +98,16 @@ def test_every_kind_of_input_is_the_same_assembly(tmp_path, sample, whole):
     for second in (
         [("left", thing), ("right", thing, ([0.0102, 0, 0], [0, 0, 0, 1]))],
         {"left": thing, "right": (thing, at(0.0102))},
+        {"left": CUBE, "right": (CUBE, at(0.0102))},
+        {"left": [CUBE[0].tolist(), CUBE[1].tolist()], "right": [list(CUBE), ([0.0102, 0, 0], [0, 0, 0, 1])]},
+        {"left": tuple(c.tolist() for c in CUBE), "right": (thing, at(0.0102), None)},
         (("left", shape), ["right", shape, [0.0102, 0, 0, 0, 0, 0, 1]]),
     ):
         report = palpate.assembly(second, CLEARANCE)
         assert kinds(report) == kinds(first) == [("left", "right", "clearance")]
         assert report.csv() == first.csv()
+    moving = palpate.assembly({"post": CUBE, "slider": (CUBE, at(-0.05, 0.0103), at(0.05, 0.0103))}, CLEARANCE)
+    assert kinds(moving) == [("post", "slider", "clearance")] and moving.findings[0].time is not None
 
 
 def test_scenes_of_trimesh_with_scales_and_mirrors():
@@ -127,6 +132,29 @@ def test_a_part_that_is_none_is_told_and_the_others_go_on(tmp_path, sample, whol
     assert kinds(report) == [("left", "right", "clearance")]
     assert [name for name, _ in report.failures] == ["broken", "holes"]
     assert "NaN" in report.failures[0][1] and "99" in report.failures[1][1]
+    # Arrays that are none.
+    wrong = {
+        "negative": (CUBE[0], -1 - CUBE[1]),
+        "empty": ([], []),
+        "flat": (CUBE[0][:, :2], CUBE[1]),
+        "quads": (CUBE[0], CUBE[1][:, [0, 1, 2, 0]]),
+        "words": types.SimpleNamespace(vertices="abc", faces=CUBE[1]),
+    }
+    words = {}
+    for name, mesh in wrong.items():
+        v, f = mesh if isinstance(mesh, tuple) else (mesh.vertices, mesh.faces)
+        with pytest.raises(palpate.InputError) as error:
+            palpate.Shape(v, f)
+        words[name] = str(error.value)
+    good = {"left": CUBE, "right": (CUBE, at(0.0102))}
+    report = palpate.assembly(wrong | good, CLEARANCE)
+    assert kinds(report) == [("left", "right", "clearance")] and dict(report.failures) == words
+    single = palpate.Assembly()
+    assert single.add("negative", *wrong["negative"]) is False and single.failures == [("negative", words["negative"])]
+    # What is wrong with the call is not the part's.
+    for entry in [("a",), ("a", object()), ("a", wrong["flat"], np.eye(3)), ("a", CUBE[0])]:
+        with pytest.raises(palpate.InputError):
+            palpate.assembly([*good.items(), entry], CLEARANCE)
     # A file that was cut short.
     folder = tmp_path / "folder"
     sample.write(folder)
@@ -181,6 +209,20 @@ def test_progress_and_a_callback_that_raises(sample, whole, tmp_path, capfd):
     assert "\r" in capfd.readouterr().err
     palpate.assembly(sample, CLEARANCE)
     assert capfd.readouterr().err == "", "no terminal"
+
+
+def test_progress_that_is_none_is_refused_at_once(sample, tmp_path):
+    sample.write(tmp_path / "folder")
+    for progress in (3, "yes"):
+        for call in (
+            lambda: palpate.assembly(sample, CLEARANCE, output=tmp_path / "out", progress=progress),
+            lambda: palpate.Assembly.read(tmp_path / "folder", progress=progress),
+            lambda: palpate.assembly([("a", CUBE)], CLEARANCE).html(progress=progress),
+        ):
+            with pytest.raises(palpate.InputError, match=f"progress is a {type(progress).__name__}; give True"):
+                call()
+    assert not (tmp_path / "out").exists()
+    assert len(palpate.Assembly.read(tmp_path / "folder", progress=True)) == len(sample)
 
 
 RUN = """
@@ -253,13 +295,17 @@ def test_ctrl_c_ends_it_early(tmp_path):
     import signal
     import time
 
-    code = textwrap.dedent(RUN.replace("28", "2000"))
+    # Those who start tests in the background ignore it.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + textwrap.dedent(RUN.replace("28", "2000"))
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "findings.journal"
     while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, words = process.communicate(timeout=60)
+    try:
+        _, words = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode != 0 and "KeyboardInterrupt" in words
     assert journal.stat().st_size > 0 and not (tmp_path / "findings.csv").exists()
 
@@ -274,7 +320,7 @@ def test_ctrl_c_ends_it_early(tmp_path):
         ([("a", CUBE, at(0), at(1), 5)], {}, r"parts\[0\]"),
         ([("a", 3)], {}, "int is no mesh"),
         ([("a", (CUBE[0], CUBE[1] + 0.5))], {}, "faces has dtype"),
-        ([("a", (CUBE[0][:, :2], CUBE[1]))], {}, r"part 'a': vertices has shape \(8, 2\)"),
+        ([("a", (CUBE[0][:, :2], CUBE[1]))], {}, r"no part of Assembly can be used; the first: a: vertices has shape \(8, 2\)"),
         ([("a", CUBE, np.eye(3))], {}, r"pose has shape \(3, 3\)"),
         ([("a", CUBE, 2 * np.eye(4))], {}, "pose"),
         ([("a", CUBE)], {"unit": "mm"}, "unit is for files"),

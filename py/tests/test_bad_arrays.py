@@ -241,6 +241,42 @@ def test_not_finite_empty_and_huge(small, name, call, good, says):
             call(small, endless)
 
 
+class Raising:
+    """An array that is not there yet, whose making ends otherwise."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, *arguments, **named):
+        raise self.error
+
+    @property
+    def vertices(self):
+        raise self.error
+
+
+class Own(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), Own("stop"), MemoryError("full")])
+def test_what_is_no_word_about_an_array_passes(small, error):
+    for call in (
+        lambda x: palpate.Shape(x, CUBE_FACES),
+        lambda x: palpate.SoftMesh(CUBE_VERTICES, x),
+        lambda x: small.signed_distance(x),
+        lambda x: palpate.contacts(small, small, None, x),
+        lambda x: palpate.contacts(small, small, None, [x, x]),
+        lambda x: palpate.Assembly().add("a", x, CUBE_FACES),
+        palpate.Shape.from_trimesh,
+    ):
+        with pytest.raises(type(error)) as caught:
+            call(Raising(error))
+        assert caught.value is error
+    with pytest.raises(palpate.InputError, match="points is no array of numbers: of another kind"):
+        small.signed_distance(Raising(ValueError("of another kind")))
+
+
 FULL = """
     import os, resource, sys
     import palpate

@@ -98,12 +98,13 @@ def test_impacts_are_those_of_single_motions(gear, torus, poses):
 
 
 LONG = """
-import numpy as np, palpate
-gear = palpate.Shape.sample("gear", resolution=200)
+import signal, numpy as np, palpate
+signal.signal(signal.SIGINT, signal.default_int_handler)  # those who start tests in the background ignore it
+gear = palpate.Shape.sample("gear", resolution=96)
 rng = np.random.default_rng(1)
 n = 2_000_000
 poses = np.zeros((n, 7)); poses[:, :3] = rng.uniform(-0.01, 0.01, (n, 3)); poses[:, 3:] = rng.normal(size=(n, 4))
-points = rng.uniform(-1, 1, (50_000_000, 3))
+points = np.broadcast_to(rng.uniform(-1, 1, (1, 3)), (20_000_000, 3)).copy()
 print("go", flush=True)
 {}
 print("done")
@@ -126,7 +127,10 @@ def test_ctrl_c_ends_long_calls(call):
     assert process.stdout.readline() == "go\n"
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert "done" not in out and "KeyboardInterrupt" in err, (out, err)
 
 
@@ -178,6 +182,29 @@ def test_no_poses(gear):
         assert palpate.intersects_batch(gear, gear, none).shape == (0,)
         assert palpate.penetration_batch(gear, gear, none).translation.shape == (0, 3)
         assert palpate.time_of_impact_batch(gear, gear, none, none).pose_b.shape == (0, 4, 4)
+
+
+def test_lists_of_two(gear, poses):
+    """Positions and quaternions in a list, as in a tuple; two poses in a list stay two poses."""
+    p, q = poses
+    one = (p[0], q[0])
+    for pair in ([p[0], q[0]], [p[0].tolist(), q[0].tolist()]):
+        np.testing.assert_array_equal(palpate.contacts(gear, gear, None, pair), palpate.contacts(gear, gear, None, one))
+    many = palpate.distance_batch(gear, gear, poses).distance
+    for pair in ([p, q], [p.tolist(), q.tolist()]):
+        np.testing.assert_array_equal(palpate.distance_batch(gear, gear, pair).distance, many)
+    # As frames of a motion too, and one that stands.
+    assert palpate.show(gear, poses=[[p[:3], q[:3]]]).html == palpate.show(gear, poses=[(p[:3], q[:3])]).html
+    assert palpate.show(gear, poses=[[p[0], q[0]]]).html == palpate.show(gear, poses=[one]).html
+    sevens, matrices = np.hstack([p[:2], q[:2]]), np.stack([matrix(a, b) for a, b in zip(p[:2], q[:2])])
+    for two, same in [(sevens, list(sevens)), (sevens, sevens.tolist()), (matrices, list(matrices)), (matrices, matrices.tolist())]:
+        np.testing.assert_array_equal(palpate.distance_batch(gear, gear, same).distance, palpate.distance_batch(gear, gear, two).distance)
+        with pytest.raises(palpate.InputError, match=r"pose_b has shape \(2, "):
+            palpate.contacts(gear, gear, None, same)
+    with pytest.raises(palpate.InputError, match="3 positions but 2 quaternions"):
+        palpate.distance_batch(gear, gear, [p[:3], q[:2]])
+    with pytest.raises(palpate.InputError, match=r"the position of pose_b has shape \(3, 3\)"):
+        palpate.contacts(gear, gear, None, [p[:3], q[:3]])
 
 
 BAD = [

@@ -10,6 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
+import palpate
 import palpate.collision_manager as ours
 from conftest import matrix, quaternion
 
@@ -74,6 +75,35 @@ def test_distances(seed):
         assert (value > 0) == (expected > 0)
         if value > 0:
             assert value == pytest.approx(expected, abs=NEAR) and name == other
+
+
+def test_near_misses(rng):
+    """Convex parts at a known small gap, which a plate thinner than a cell and coarse points see badly: no hit, and that distance."""
+    parts = [trimesh.creation.box((1, 0.6, 0.3)), trimesh.creation.cylinder(0.3, 1), trimesh.creation.box((1, 1, 0.002))]
+    wrong = 0
+    for i in range(90):
+        first, second = parts[i % 3], parts[(i + 1 + i // 3 % 2) % 3]
+        mine, peer = ours.CollisionManager(), theirs.CollisionManager()
+        for manager in (mine, peer):
+            manager.add_object("a", first)
+        pose = matrix(rng.normal(size=3), quaternion(rng))
+        far, data = peer.min_distance_single(second, pose, return_data=True)
+        if far < 0.05:
+            continue
+        assert mine.min_distance_single(second, pose) == pytest.approx(far, abs=NEAR)
+        way = (data.point("a") - data.point("__external")) / far
+        for gap in (1e-3, 1e-2):
+            near = pose.copy()
+            near[:3, 3] += way * (far - gap)
+            assert not mine.in_collision_single(second, near)
+            assert mine.min_distance_single(second, near) == pytest.approx(gap, abs=2 * NEAR)
+            a, b = mine._objs["a"], ours.Object(second, near, 64)
+            wrong += abs(palpate.distance(a.shape, b.shape, a.transform, b.transform).distance - gap) > 2 * NEAR
+        # Over by as much it touches.
+        near = pose.copy()
+        near[:3, 3] += way * (far + 1e-3)
+        assert mine.in_collision_single(second, near)
+    assert wrong > 10, f"points alone were wrong {wrong} times"
 
 
 def test_convex_contacts(rng):

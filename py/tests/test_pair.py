@@ -85,6 +85,26 @@ def test_distance_and_witnesses(cube):
     assert pressed.overlaps and pressed.distance == pytest.approx(-0.1, abs=0.01)
 
 
+def test_exact_distance_is_that_of_the_triangles(gear, rng):
+    """Against the meshes as soft ones: the same least distance, with witnesses that far apart; overlaps keep their depth."""
+    shape, soft = palpate.Soft(), palpate.SoftMesh(gear.vertices, gear.faces)
+    improved = overlaps = 0
+    for _ in range(40):
+        pose = matrix(rng.uniform(-0.09, 0.09, 3), quaternion(rng))
+        found, exact = palpate.distance(gear, gear, pose_b=pose), palpate.distance(gear, gear, pose_b=pose, exact=True)
+        assert exact.distance == palpate.Pair(gear, gear).distance(pose_b=pose, exact=True).distance
+        if exact.overlaps:
+            overlaps += 1
+            assert exact.distance == found.distance
+            continue
+        other = palpate.SoftMesh(gear.vertices @ pose[:3, :3].T + pose[:3, 3], gear.faces)
+        assert exact.distance == pytest.approx(shape.distance(soft, other).distance, rel=1e-12, abs=1e-15)
+        assert exact.bound == 0 and np.linalg.norm(exact.witness_a - exact.witness_b) == pytest.approx(exact.distance, rel=1e-9)
+        assert found.distance - found.bound <= exact.distance <= found.distance * (1 + 1e-9)
+        improved += exact.distance < found.distance * (1 - 1e-6)
+    assert improved > 5 and overlaps > 3, (improved, overlaps)
+
+
 def test_results_are_in_the_frame_of_the_poses(gear, rng):
     """The same scene placed elsewhere: everything moves with it."""
     for _ in range(20):
@@ -185,7 +205,10 @@ def test_friction(cube):
     sliding = dict(pose_b=PRESSED, stiffness=1e6, velocity=([0, 1, 0], [0, 0, 0]))
     push = palpate.wrench(cube, cube, friction=0.5, **sliding)
     assert push.force[1] == pytest.approx(-0.5 * push.normal_force, rel=0.05) and push.sliding > 0
-    assert palpate.wrench(cube, cube, friction=(0.5, 0.2), **sliding).force[1] > push.force[1]
+    pair = palpate.wrench(cube, cube, friction=(0.5, 0.2), **sliding)
+    assert pair.force[1] > push.force[1]
+    for same in ([0.5, 0.2], np.array([0.5, 0.2])):
+        np.testing.assert_array_equal(palpate.wrench(cube, cube, friction=same, **sliding).force, pair.force)
     # With memory it sticks, and pulls back to where it stuck.
     pair = palpate.Pair(cube, cube)
     first = pair.wrench(pose_b=PRESSED, stiffness=1e6, friction=0.5)
@@ -206,6 +229,10 @@ def test_friction(cube):
         (dict(stiffness=1.0, direction="up"), "direction"),
         (dict(stiffness=1.0, friction=-0.5), "coefficient"),
         (dict(stiffness=1.0, friction=(0.1, 0.5)), "static"),
+        (dict(stiffness=1.0, friction=[0.1, 0.5]), "static"),
+        (dict(stiffness=1.0, friction="ab"), "^friction is a str; give a coefficient, or a pair of static and dynamic"),
+        (dict(stiffness=1.0, friction=[0.5]), "^friction is a list; give a coefficient"),
+        (dict(stiffness=1.0, friction=(1, 2, 3)), "^friction is a tuple; give a coefficient"),
         (dict(stiffness=1.0, velocity=[1, 2, 3]), "velocity"),
         (dict(stiffness=1.0, velocity=([1, 2], [0, 0, 0])), "linear"),
         (dict(stiffness=1.0, points_of="c"), "points_of"),

@@ -102,6 +102,19 @@ def test_show_shapes(gear, tmp_path):
     assert "</html>" in palpate.show(gear, gear, poses=[None, moving], fps=10).html
 
 
+def test_what_is_for_shapes_is_refused_for_a_recording(small):
+    scene = palpate.Scene()
+    scene.add(small)
+    recording = scene.start().run(0.05)
+    given = {"poses": [None], "contacts": False, "title": "Other", "fps": 30, "up": (0, 1, 0)}
+    for name, value in given.items():
+        with pytest.raises(palpate.InputError, match=f"{name} is for shapes"):
+            palpate.show(recording, **{name: value})
+    assert palpate.show(recording, height=300).height == 300
+    # Shapes have what the manual says where nothing is given.
+    assert palpate.show(small, small).html == palpate.show(small, small, contacts=True, fps=60.0, up=(0, 0, 1)).html
+
+
 def test_bad_pages(gear, tmp_path):
     with pytest.raises(palpate.InputError, match="nothing"):
         palpate.show()
@@ -113,6 +126,8 @@ def test_bad_pages(gear, tmp_path):
         palpate.show(gear, gear, poses=[np.tile(np.eye(4), (3, 1, 1)), np.tile(np.eye(4), (2, 1, 1))])
     with pytest.raises(palpate.InputError, match="fps"):
         palpate.show(gear, fps=0)
+    with pytest.raises(palpate.InputError, match="fps is 'x'"):
+        palpate.show(gear, fps="x")
     with pytest.raises(palpate.FileError, match="cannot write"):
         palpate.show(gear, path=tmp_path / "no" / "page.html")
 

@@ -238,6 +238,10 @@ def test_scaled(cube):
     assert large.volume == pytest.approx(8) and large.voxel == pytest.approx(0.1)
     with pytest.raises(palpate.BuildError, match="scale"):
         cube.scaled(-1)
+    for factor in (1e-300, -1e-300, 1e300):
+        with pytest.raises(palpate.BuildError, match="scale.*1e-?300") as error:
+            cube.scaled(factor)
+        assert len(str(error.value)) < 250
 
 
 def test_samples():
@@ -251,8 +255,16 @@ def test_shapes_are_pickled_to_the_last_bit(cube, rng):
     points = rng.uniform(-1, 1, (500, 3))
     np.testing.assert_array_equal(again.signed_distance(points), cube.signed_distance(points))
     np.testing.assert_array_equal(again.points, cube.points)
+    # A shape whose vertices are no numbers of single precision.
+    gear = palpate.Shape.sample("gear", resolution=48)
+    assert (gear.vertices != gear.vertices.astype(np.float32)).any()
+    other, near = pickle.loads(pickle.dumps(gear)), rng.uniform(-0.05, 0.05, (2000, 3))
+    np.testing.assert_array_equal(other.vertices, gear.vertices)
+    np.testing.assert_array_equal(other.signed_distance(near, exact=True), gear.signed_distance(near, exact=True))
+    for one, two in zip(other.closest_point(near), gear.closest_point(near)):
+        np.testing.assert_array_equal(one, two)
     data = cube.to_bytes()
-    assert data == again.to_bytes()
+    assert data == again.to_bytes() and other.to_bytes() == gear.to_bytes()
     for wrong in (b"", data[:100], data[: len(data) // 2], bytes(len(data))):
         with pytest.raises(palpate.FileError):
             palpate.Shape.from_bytes(wrong)
@@ -313,6 +325,22 @@ BAD = [
 def test_bad_meshes_are_named(vertices, faces, params, error, says):
     with pytest.raises(error, match=says):
         palpate.Shape(vertices, faces, **params)
+
+
+def test_what_has_no_room_is_refused(monkeypatch):
+    """A box with hardly a surface in it: its cells are what takes memory. Then one with a surface, and one that the engine refuses itself."""
+    corner, ends = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    vertices, faces = np.vstack([0.01 * corner, 1 - 0.01 * corner]), np.vstack([ends, 4 + ends[:, ::-1]])
+    monkeypatch.setattr("palpate._room.free", lambda: 2.0**30)
+    with pytest.raises(MemoryError, match=r"a shape in voxels of 4\.\d+e-4 m takes 1\.\d GiB while it is built; there are 1\.0 GiB"):
+        palpate.Shape(vertices, faces, resolution=2400)
+    with pytest.raises(MemoryError, match="voxels of 8.*e-4"):
+        palpate.Shape(CUBE_VERTICES, CUBE_FACES, resolution=1200)
+    with pytest.raises(palpate.BuildError, match="voxel"):
+        palpate.Shape(CUBE_VERTICES, CUBE_FACES, resolution=50_000)
+    # What is small is built without asking.
+    monkeypatch.setattr("palpate._room.free", lambda: 0.0)
+    assert palpate.Shape(vertices, faces, resolution=200).nbytes > 0
 
 
 @pytest.mark.parametrize("points", [[1, 2, 3], np.zeros((4, 2)), np.zeros((2, 3, 3)), "abc", None, np.zeros((3, 3), complex), [[1, 2], [3]]])

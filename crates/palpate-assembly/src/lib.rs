@@ -43,6 +43,7 @@ pub use broad::candidates;
 pub use finding::{Finding, Kind, Outcome, Region};
 pub use job::{Builder, Failure, Instance, Job, Part};
 pub use ledger::{Batch, Ledger};
+pub use near::gap;
 pub use pair::{Glance, Pair, finding, glance, pair_key};
 pub use params::{Params, ParamsError};
 pub use read::{ReadJobError, read};

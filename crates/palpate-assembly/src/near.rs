@@ -80,13 +80,27 @@ pub(crate) fn moved(mesh: &Mesh, pose: &Pose) -> Vec<DVec3> {
     mesh.positions().iter().map(|p| pose.point(*p)).collect()
 }
 
-/// The surfaces of A and B, which is at `a_from_b`, as far as they are within `limit` of each other [m]. Exact up to rounding.
-pub(crate) fn surfaces(a: &Mesh, b: &Mesh, a_from_b: &Pose, limit: f64) -> Surfaces {
+/// The triangles of A and of B, which is at `a_from_b`, that can be within `limit` of the other's [m]; the boxes of both, in A's frame.
+fn crops(a: &Mesh, b: &Mesh, a_from_b: &Pose, limit: f64) -> (Option<[Crop; 2]>, [Aabb; 2]) {
     let of_b = moved(b, a_from_b);
     let room = [a.aabb(), Aabb::of_points(of_b.iter().copied())];
     let crop_a = crop(a.positions(), a.triangles(), room[1].padded(limit));
     let crop_b = crop(&of_b, b.triangles(), room[0].padded(limit));
-    let (Some(x), Some(y)) = (crop_a, crop_b) else { return Surfaces::Far };
+    (crop_a.zip(crop_b).map(|(x, y)| [x, y]), room)
+}
+
+/// How far apart the surfaces of A and B are, which is at `a_from_b`, if not farther than `limit`; 0 where they meet [m]. The points of both
+/// where it is are in A's frame. Exact up to rounding; milliseconds for 100,000 triangles.
+pub fn gap(a: &Mesh, b: &Mesh, a_from_b: &Pose, limit: f64) -> Option<(f64, [DVec3; 2])> {
+    let [x, y] = crops(a, b, a_from_b, limit).0?;
+    let found = Soft::new().distance(&x.soft, &y.soft)?;
+    (found.distance <= limit).then_some((found.distance, found.witnesses))
+}
+
+/// The surfaces of A and B, which is at `a_from_b`, as far as they are within `limit` of each other [m]. Exact up to rounding.
+pub(crate) fn surfaces(a: &Mesh, b: &Mesh, a_from_b: &Pose, limit: f64) -> Surfaces {
+    let (both, room) = crops(a, b, a_from_b, limit);
+    let Some([x, y]) = both else { return Surfaces::Far };
     let mut soft = Soft::new();
     match soft.distance(&x.soft, &y.soft) {
         None => Surfaces::Far,

@@ -39,7 +39,8 @@ def assembly(
     ``parts`` is a folder of meshes or a glTF or GLB file, whose numbers have ``unit`` ("mm", or metres; metres unless said otherwise);
     "sample:200" for 200 parts made up; an :class:`Assembly`; a ``trimesh.Scene``; or a list of ``(name, mesh)``, ``(name, mesh, pose)`` or
     ``(name, mesh, pose, to)``, where a mesh is anything with ``vertices`` and ``faces``, or these two as a tuple, and a part moves from ``pose`` to
-    ``to``. A part that cannot be used is among the ``failures`` of the report, and the others go on.
+    ``to``; or a dict from names to a mesh, ``(mesh, pose)`` or ``(mesh, pose, to)``, where two arrays are vertices and faces. A part that cannot be
+    used is among the ``failures`` of the report, and the others go on.
 
     Overlaps and gaps of at most ``tolerance`` [m] are contact by design; a tenth of the clearance unless said otherwise. Of parts that move: the
     first clash, or the least clearance, and when. ``voxel`` [m] and ``max_memory`` [bytes] are of the shapes that are built for overlaps.
@@ -54,9 +55,9 @@ def assembly(
 
     ``progress(stage, done, steps)`` is told how far it is; True shows a bar, False nothing, None a bar on a terminal.
     """
-    folder, kept = _folders(output, cache)
     title = os.fspath(parts) if isinstance(parts, (str, os.PathLike)) else "Assembly"
     with shown(progress) as told:
+        folder, kept = _folders(output, cache)
         whole = collect(parts, unit, threads, told)
         if len(whole) == 0:
             first = whole.failures[0] if whole.failures else ("it", "has no parts")
@@ -106,7 +107,7 @@ def collect(parts: Any, unit: str | float | None = None, threads: int = 0, progr
     if hasattr(parts, "graph") and hasattr(parts, "geometry"):
         entries = list(_nodes(parts))
     elif isinstance(parts, Mapping):
-        entries = [(name, *thing) if isinstance(thing, tuple) else (name, thing) for name, thing in parts.items()]
+        entries = [(name, *_placed(thing)) for name, thing in parts.items()]
     elif isinstance(parts, Iterable):
         entries = list(parts)
     else:
@@ -120,6 +121,18 @@ def collect(parts: Any, unit: str | float | None = None, threads: int = 0, progr
         except InputError as error:
             raise InputError(f"part {name!r}: {error}") from error
     return whole
+
+
+def _placed(thing: Any):
+    """What a dict has for a name, as a mesh and its poses. Two arrays are a mesh; a mesh before something else is one at a place."""
+    if not isinstance(thing, (tuple, list)):
+        return (thing,)
+    if len(thing) == 2 and all(hasattr(x, "__len__") or hasattr(x, "__array__") for x in thing):
+        first = thing[0]
+        pair = isinstance(first, (tuple, list)) and len(first) == 2
+        if not (pair or hasattr(first, "vertices") or isinstance(first, str)):
+            return (thing,)
+    return thing
 
 
 def _arrays(mesh: Any):

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 
+from ._errors import InputError
+
 Told = Callable[[str, int, int], None]
 
 #: Columns of a bar.
@@ -53,6 +55,8 @@ class Bar:
 @contextmanager
 def shown(progress: bool | Told | None):
     """What is to be called with ``(stage, done, steps)``; None: nothing. ``None`` shows a bar where standard error is a terminal."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise InputError(f"progress is a {type(progress).__name__}; give True, or a function of (stage, done, steps)")
     if progress is None:
         progress = bool(getattr(sys.stderr, "isatty", lambda: False)())
     if progress is False:

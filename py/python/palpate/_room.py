@@ -1,8 +1,8 @@
-"""Whether a copy of an array has room, before it is made: a view of a few bytes may stand for terabytes."""
+"""Whether a copy of an array, or a shape, has room before it is made: a view of a few bytes may stand for terabytes."""
 
 import math
 
-#: Copies below this are made without asking [bytes].
+#: What is below this is made without asking [bytes].
 SMALL = 1 << 30
 
 
@@ -18,8 +18,8 @@ def free() -> float:
     return math.inf
 
 
-def check(what: str, count: int, size: int) -> None:
+def check(what: str, count: int, size: int, how: str = "as an array of its own") -> None:
     """``MemoryError`` that names the argument where ``count`` numbers of ``size`` bytes have no room."""
     needed = count * size
     if needed >= SMALL and needed > free():
-        raise MemoryError(f"{what} takes {needed / 2**30:.1f} GiB as an array of its own; there are {free() / 2**30:.1f} GiB")
+        raise MemoryError(f"{what} takes {needed / 2**30:.1f} GiB {how}; there are {free() / 2**30:.1f} GiB")

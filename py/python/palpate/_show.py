@@ -70,21 +70,26 @@ class Page:
 def show(
     *what: Shape | Recording,
     poses: Sequence[Any] | None = None,
-    contacts: bool = True,
+    contacts: bool | None = None,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
-    fps: float = 60.0,
-    up: Sequence[float] = (0, 0, 1),
+    fps: float | None = None,
+    up: Sequence[float] | None = None,
     height: int = 640,
 ) -> Page:
     """A page with shapes in 3D, or with a recording that plays.
 
     ``what`` is one :class:`Recording`, or shapes. ``poses`` has one pose for each shape, or an array of poses for each, which are
-    the frames of a motion at ``fps`` frames a second. ``contacts`` draws where shapes are inside each other. ``up`` is the direction
-    that is up. In a notebook the result is shown as it is; ``path`` also writes it to a file, ``.open()`` shows it in a browser.
+    the frames of a motion at ``fps`` frames a second, 60 unless said otherwise. ``contacts`` draws where shapes are inside each other, which
+    False leaves out. ``up`` is the direction that is up, z unless said otherwise. A recording has all of these and a ``title`` of its own. In a
+    notebook the result is shown as it is; ``path`` also writes it to a file, ``.open()`` shows it in a browser.
     """
     if len(what) == 1 and isinstance(what[0], Recording):
         recording = what[0]
+        own = {"poses": poses, "contacts": contacts, "title": title, "fps": fps, "up": up}
+        for name, given in own.items():
+            if given is not None:
+                raise InputError(f"{name} is for shapes; a recording has its own")
     else:
         shapes = list(what)
         if not shapes:
@@ -95,7 +100,12 @@ def show(
         if poses is not None and not hasattr(poses, "__len__"):
             raise InputError(f"poses is a {type(poses).__name__}; give one pose for each shape")
         places = [None] * len(shapes) if poses is None else list(poses)
-        recording = record(shapes, places, contacts, float(fps), title or "Shapes", up)
+        try:
+            rate = 60.0 if fps is None else float(fps)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"fps is {fps!r}; it must be positive and finite") from None
+        drawn = True if contacts is None else contacts
+        recording = record(shapes, places, drawn, rate, title or "Shapes", (0, 0, 1) if up is None else up)
     page = Page(recording.html(), height)
     if path is not None:
         page.save(path)

@@ -25,7 +25,7 @@ import numpy as np
 from . import _broad
 from ._errors import InputError
 from ._object import Object, normals
-from ._palpate import Shape, contacts, distance, intersects, penetration
+from ._palpate import Shape, contacts, distance, penetration
 
 __all__ = ["CollisionManager", "ContactData", "DistanceData", "mesh_to_BVH", "mesh_to_convex", "scene_to_collision"]
 
@@ -90,14 +90,14 @@ class DistanceData:
 
 
 def _meet(a: Object, b: Object) -> bool:
-    """Whether two objects share a point: by their points where these tell, else by all triangles."""
+    """Whether two objects share a point: by their points where these are certain, else by all triangles."""
     poses = (a.transform, b.transform)
-    if intersects(a.shape, b.shape, *poses):
-        return True
-    apart = distance(a.shape, b.shape, *poses)
-    if apart.distance > apart.bound:
+    near = distance(a.shape, b.shape, *poses)
+    if near.distance > near.bound:
         return False
-    return penetration(a.shape, b.shape, *poses).overlapping
+    if near.distance < -max(a.shape.error_bound_band, b.shape.error_bound_band):
+        return True
+    return penetration(a.shape, b.shape, *poses, directions=1).overlapping
 
 
 def _touches(names, a: Object, b: Object) -> list[ContactData]:
@@ -152,12 +152,11 @@ def _way_out(a: Object, b: Object):
 
 def _apart(a: Object, b: Object):
     """Signed distance of two objects, and the nearest points."""
-    near = distance(a.shape, b.shape, a.transform, b.transform)
+    near = distance(a.shape, b.shape, a.transform, b.transform, exact=True)
     value = near.distance
-    if value <= near.bound:
+    if value <= 0:
         way = _way_out(a, b)
-        if way is not None:
-            value = -way[1]
+        value = 0.0 if way is None else -way[1]
     return value, (near.witness_a, near.witness_b)
 
 

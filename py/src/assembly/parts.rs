@@ -62,7 +62,9 @@ impl PyAssembly {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let scale = unit.map_or(Ok(1.0), shape::scale)?;
-        let job = guard::watched(py, threads, progress, |watch| read(&path, scale, watch))?;
+        let job = guard::shown(py, progress, |told| {
+            guard::watched(py, threads, told, |watch| read(&path, scale, watch))
+        })?;
         let job = job.map_err(|e| match e {
             ReadJobError::Cancelled => error::internal(&e.to_string()),
             _ => error::file(e),
@@ -82,7 +84,7 @@ impl PyAssembly {
     }
 
     /// Adds a part of ``vertices`` (n, 3) [m] and ``faces`` (m, 3) at ``pose``, ``w_from_part``; one that moves is at ``to`` in the end: its origin goes
-    /// straight, and it turns the shortest way. Names that come again get a number. Triangles that are no mesh are noted in ``failures``,
+    /// straight, and it turns the shortest way. Names that come again get a number. Arrays that are no mesh are noted in ``failures``,
     /// and the others go on; then the result is false.
     #[pyo3(signature = (name, vertices, faces, pose=None, to=None))]
     fn add(
@@ -96,9 +98,15 @@ impl PyAssembly {
     ) -> PyResult<bool> {
         let place = pose::pose("pose", pose)?;
         let to = to.filter(|t| !t.is_none()).map(|t| pose::pose("to", Some(t))).transpose()?;
-        let positions = Points::new("vertices", vertices)?.as_slice()?.to_vec();
-        let raw = RawMesh { positions, triangles: triangles(faces)? };
-        let part = guard::alone(py, || Part::new(name, raw))?;
+        let raw = || -> PyResult<RawMesh> {
+            let positions = Points::new("vertices", vertices)?.as_slice()?.to_vec();
+            Ok(RawMesh { positions, triangles: triangles(faces)? })
+        };
+        let part = match raw() {
+            Ok(raw) => guard::alone(py, || Part::new(name, raw))?.map_err(|e| e.to_string()),
+            Err(e) if e.is_instance_of::<error::InputError>(py) => Err(e.value(py).to_string()),
+            Err(e) => return Err(e),
+        };
         self.job = None;
         match part {
             Ok(part) => {
@@ -107,7 +115,7 @@ impl PyAssembly {
                 Ok(true)
             }
             Err(problem) => {
-                self.builder.fail(name, problem.to_string());
+                self.builder.fail(name, problem);
                 Ok(false)
             }
         }

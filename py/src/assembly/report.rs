@@ -106,17 +106,19 @@ impl AssemblyReport {
         pictures: usize,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        let drawn = guard::watched(py, self.params.threads, progress, |watch| {
-            let about = About {
-                title,
-                job: &self.job,
-                params: &self.params,
-                report: &self.report,
-                told: &self.report.ordered(contacts),
-                pictures,
-                cache: self.cache.as_deref(),
-            };
-            page(&about, watch)
+        let drawn = guard::shown(py, progress, |told| {
+            guard::watched(py, self.params.threads, told, |watch| {
+                let about = About {
+                    title,
+                    job: &self.job,
+                    params: &self.params,
+                    report: &self.report,
+                    told: &self.report.ordered(contacts),
+                    pictures,
+                    cache: self.cache.as_deref(),
+                };
+                page(&about, watch)
+            })
         })?;
         drawn.map_err(|e: PageError| error::internal(&e.to_string()))
     }
