@@ -69,17 +69,18 @@ impl Shapes {
         self.folder.as_ref().map(|f| f.join(format!("{:032x}.palp", shape_key(part, params))))
     }
 
-    /// Whether there is such a file, of the same content and parameters.
+    /// Whether there is such a file, whole, of the same content and parameters: one pass over it.
     pub fn holds(&self, part: &Part, params: &Params) -> bool {
-        let file = self.file(part, params);
-        file.is_some_and(|f| Asset::read_key(f).ok() == Some(shape_key(part, params)))
+        self.asset(part, params).is_some()
+    }
+
+    fn asset(&self, part: &Part, params: &Params) -> Option<Asset> {
+        let asset = Asset::open(self.file(part, params)?).ok()?;
+        (asset.key() == shape_key(part, params)).then_some(asset)
     }
 
     fn find(&self, part: &Part, params: &Params) -> Option<Shape> {
-        if !self.holds(part, params) {
-            return None;
-        }
-        Shape::open(self.file(part, params)?, &params.shape(), &Silent).ok()
+        self.asset(part, params)?.shape(&params.shape(), &Silent).ok()
     }
 
     /// Keeps a shape that was [`build`]t: whole, or not at all. Whether the disk could.

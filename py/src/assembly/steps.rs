@@ -43,7 +43,9 @@ pub(crate) fn look_at_assembly(
     // Not held on to: `progress` may look at it.
     let job = assembly.try_borrow_mut()?.job();
     let place = Place { journal: output.as_deref(), cache: cache.as_deref() };
-    let report = guard::watched(py, threads, progress, |watch| run(&job, &params, &place, watch))?;
+    let report = guard::shown(py, progress, |told| {
+        guard::watched(py, threads, told, |watch| run(&job, &params, &place, watch))
+    })?;
     Ok(AssemblyReport::new(job, params, report.map_err(ended)?, cache))
 }
 
@@ -163,10 +165,10 @@ impl AssemblySteps {
     }
 
     /// The file of a part's shape, if the cache has it.
-    fn held(&mut self, part: usize) -> PyResult<Option<PathBuf>> {
+    fn held(&mut self, py: Python<'_>, part: usize) -> PyResult<Option<PathBuf>> {
         let part = self.part(part)?;
-        let file =
-            if self.shapes.holds(part, &self.params) { self.shapes.file(part, &self.params) } else { None };
+        let holds = guard::alone(py, || self.shapes.holds(part, &self.params))?;
+        let file = if holds { self.shapes.file(part, &self.params) } else { None };
         self.counts[1] += usize::from(file.is_some());
         Ok(file)
     }

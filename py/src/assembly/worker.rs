@@ -71,7 +71,7 @@ impl AssemblyWorker {
         }
         let params = params(clearance, tolerance, voxel, max_memory, 1)?;
         let room = usize::try_from(max_memory).unwrap_or(usize::MAX);
-        Ok(Self { params, parts: Kept::new(room / 4), shapes: Kept::new(room) })
+        Ok(Self { params, parts: Kept::new(room / 5), shapes: Kept::new(room - room / 5) })
     }
 
     /// Builds the shape of a part: the bytes of a ``.palp`` file, the same wherever it is built.
