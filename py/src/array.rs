@@ -100,6 +100,11 @@ fn room<T>(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     Ok(())
 }
 
+/// Memory that programs may still take \[bytes\]; infinite where the system does not say.
+pub(crate) fn free(py: Python<'_>) -> PyResult<f64> {
+    py.import("palpate._room")?.call_method0("free")?.extract()
+}
+
 /// `shape` as Python writes it.
 pub(crate) fn shown(shape: &[usize]) -> String {
     match shape {

@@ -1,6 +1,6 @@
 //! Many poses at once, on all cores.
 
-use crate::array::{from_contacts, from_points};
+use crate::array::{self, from_contacts, from_points};
 use crate::gpu::{Device, PyGpu};
 use crate::guard::{self, Watch};
 use crate::params::{self, Coefficients};
@@ -13,6 +13,7 @@ use palpate::force::{Force, ForceParams, penalty};
 use palpate::progress::Progress;
 use palpate::query::{self, QueryParams, Roles};
 use palpate::{Contact, Pose, Shape, par};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -96,36 +97,38 @@ fn ask(
     push: Option<&ForceParams>,
     full: bool,
     watch: &Watch,
-) -> (Vec<Found>, Vec<Contact>) {
+) -> PyResult<(Vec<Found>, Vec<Contact>)> {
     let world = poses.world.as_ref();
-    let list = &poses.list;
     let none = none();
-    let pieces = par::map(list.len().div_ceil(CHUNK), |piece| {
+    let one = |query: &mut palpate::Query, p: &Pose, list: Option<&mut Vec<Contact>>| {
         if watch.cancelled() {
-            return (Vec::new(), Vec::new());
+            return Found { count: 0, deepest: none, force: Force::default() };
         }
-        let mut query = palpate::Query::new();
-        let (mut found, mut all) = (Vec::with_capacity(CHUNK), Vec::new());
-        for p in &list[piece * CHUNK..list.len().min((piece + 1) * CHUNK)] {
-            let contacts = query.contacts(a, b, p, params);
-            let deepest = contacts.deepest().map_or(none, |c| moved(contacts, c, world, DVec3::ZERO));
-            let force = push.map_or_else(Force::default, |push| penalty(contacts, push, p, None, None));
-            found.push(Found { count: contacts.list.len(), deepest, force });
-            if full {
-                let first = all.len();
-                all.extend_from_slice(&contacts.list);
-                move_contacts(&mut all[first..], contacts.origin, world, DVec3::ZERO);
-            }
+        let contacts = query.contacts(a, b, p, params);
+        let deepest = contacts.deepest().map_or(none, |c| moved(contacts, c, world, DVec3::ZERO));
+        let force = push.map_or_else(Force::default, |push| penalty(contacts, push, p, None, None));
+        if let Some(list) = list {
+            let first = list.len();
+            list.extend_from_slice(&contacts.list);
+            move_contacts(&mut list[first..], contacts.origin, world, DVec3::ZERO);
         }
-        (found, all)
-    });
-    let mut found = Vec::with_capacity(list.len());
-    let mut all = Vec::with_capacity(pieces.iter().map(|(_, c)| c.len()).sum());
-    for (some, contacts) in pieces {
-        found.extend(some);
-        all.extend(contacts);
+        Found { count: contacts.list.len(), deepest, force }
+    };
+    if !full {
+        return Ok((query::batch(&poses.list, |query, p| one(query, p, None)), Vec::new()));
     }
-    (found, all)
+    // Half of what is free: the system would end the process that takes more than all.
+    let most = Python::attach(array::free)? / 2.0 / size_of::<Contact>() as f64;
+    let listed = query::batch_listed(&poses.list, most as usize, |query, p, list| one(query, p, Some(list)));
+    let listed = listed.map_err(|e| {
+        let needed = e.contacts as f64 / e.poses as f64 * poses.list.len() as f64 * size_of::<Contact>() as f64;
+        PyMemoryError::new_err(format!(
+            "all contacts of {} poses take about {:.1} GiB; ask for fewer poses at a time, or without full=True",
+            poses.list.len(),
+            needed / f64::from(1 << 30)
+        ))
+    })?;
+    Ok((listed.answers, listed.contacts))
 }
 
 /// A place that is none: no contact has it.
@@ -169,7 +172,7 @@ fn ask_either(
 ) -> PyResult<(Vec<Found>, Vec<Contact>)> {
     match gpu {
         Some(gpu) => ask_device(&gpu.device, [a, b], poses, params, push, full),
-        None => Ok(ask(&a.shape, &b.shape, poses, params, push, full, watch)),
+        None => ask(&a.shape, &b.shape, poses, params, push, full, watch),
     }
 }
 
@@ -198,7 +201,8 @@ fn parts(py: Python<'_>, found: &[Found], all: Vec<Contact>, full: bool) -> PyRe
 /// one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
 ///
 /// ``deepest`` has NaN as its distance, and the largest id there is, where a pose has no contact. With ``full=True`` the contacts of pose i are
-/// ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them.
+/// ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them, 48 bytes each; ``MemoryError`` as soon as they take more than half
+/// of the memory that is free.
 ///
 /// With ``gpu`` that device answers, with the same fields: points nearer to the margin than two thousandths of a voxel may count on one side and
 /// not on the other, and distances differ by as much. Any number of poses goes there in pieces.

@@ -50,6 +50,22 @@ def test_batch_is_single(gear, torus, poses):
             assert np.isnan(found.deepest[i]["distance"]) and found.deepest[i]["id"] == 2**32 - 1
 
 
+def test_lists_without_room_are_refused_before_they_fill_it(gear, monkeypatch):
+    poses = np.broadcast_to(np.eye(4), (400, 4, 4))
+    one = palpate.contacts(gear, gear, pose_b=np.eye(4))
+    assert len(one) > 100
+    whole = palpate.contacts_batch(gear, gear, poses, full=True)
+    assert len(whole.contacts) == 400 * len(one)
+    # Half of it is for lists.
+    monkeypatch.setattr(palpate._room, "free", lambda: 2.0 * whole.contacts.nbytes)
+    assert len(palpate.contacts_batch(gear, gear, poses, full=True).contacts) == len(whole.contacts)
+    monkeypatch.setattr(palpate._room, "free", lambda: 1.9 * whole.contacts.nbytes)
+    for ask in (palpate.contacts_batch, lambda *given, **how: palpate.wrench_batch(*given, stiffness=1e9, **how)):
+        with pytest.raises(MemoryError, match="all contacts of 400 poses take about 0.0 GiB; ask for fewer"):
+            ask(gear, gear, poses, full=True)
+        assert (ask(gear, gear, poses).count == len(one)).all()
+
+
 def test_ways_out_are_those_of_single_poses(gear, torus, poses):
     some = (poses[0][:40], poses[1][:40])
     w = matrix([0.3, -0.2, 0.1], quaternion(np.random.default_rng(5)))

@@ -1401,7 +1401,8 @@ def contacts_batch(
     one ``w_from_a``; results are in the frame ``w``, which without it is A's own. The interpreter's lock is released; ``threads=0`` is all cores.
 
     ``deepest`` has NaN as its distance, and the largest id there is, where a pose has no contact. With ``full=True`` the contacts of pose i are
-    ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them.
+    ``contacts[offsets[i]:offsets[i + 1]]``, as ``palpate.contacts`` gives them, 48 bytes each; ``MemoryError`` as soon as they take more than half
+    of the memory that is free.
 
     With ``gpu`` that device answers, with the same fields: points nearer to the margin than two thousandths of a voxel may count on one side and
     not on the other, and distances differ by as much. Any number of poses goes there in pieces.

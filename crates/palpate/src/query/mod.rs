@@ -17,6 +17,7 @@ mod inner;
 mod intersects;
 mod kernel;
 pub(crate) mod least;
+mod listed;
 pub(crate) mod near;
 mod parting;
 mod penetration;
@@ -36,6 +37,7 @@ pub use batch::{batch, contacts_batch, distance_batch, intersects_batch};
 pub use budget::{Budget, Reached};
 pub use distance::Distance;
 pub use impact::{Impact, ImpactEnd, ImpactParams, Motion};
+pub use listed::{Listed, TooManyContacts, batch_listed, contacts_listed};
 pub use penetration::{Penetration, PenetrationParams};
 pub use visited::Visited;
 
