@@ -16,7 +16,7 @@ use anyhow::{Result, anyhow};
 use glam::{DQuat, DVec3};
 use palpate::force::{ForceParams, summary_batch};
 use palpate::mesh::{Mesh, RepairParams};
-use palpate::query::{QueryParams, contacts_batch};
+use palpate::query::{QueryParams, contacts_listed};
 use palpate::shape::ShapeParams;
 use palpate::{Pose, Shape, par};
 use std::fs;
@@ -57,13 +57,17 @@ pub fn run(options: &Options) -> Result<Report> {
     for which in [Which::Bunny, Which::Dragon].into_iter().take(if options.quick { 1 } else { 2 }) {
         let model = models::open(which, folder.as_deref())?;
         let mut bench = Bench::new(options, &work, model)?;
-        if options.wants(&bench.model.name, "points", "") {
+        let name = bench.model.name.clone();
+        if ["field", "exact"]
+            .iter()
+            .any(|ours| PEERS.iter().any(|(peer, _)| wants_points(options, &name, ours, peer)))
+        {
             rows.extend(bench.points(&mut notes)?);
         }
-        if options.wants(&bench.model.name, "room", "") {
+        if options.wants(&name, "room", "") {
             rows.extend(bench.room()?);
         }
-        if which == Which::Bunny && options.wants(&bench.model.name, "poses", "") {
+        if which == Which::Bunny && options.wants(&name, "poses", "") {
             rows.extend(bench.poses(&mut notes)?);
         }
         if which == Which::Bunny && options.wants("assembly", "", "Ray") {
@@ -146,7 +150,7 @@ impl<'a> Bench<'a> {
         let mut rows = Vec::new();
         for ours in ["field", "exact"] {
             for (peer, most) in PEERS {
-                if !self.options.wants(&self.model.name, ours, peer) {
+                if !wants_points(self.options, &self.model.name, ours, peer) {
                     continue;
                 }
                 eprintln!("{} {ours} {peer}", self.model.name);
@@ -277,10 +281,10 @@ impl<'a> Bench<'a> {
                 counts[0] = reply.values.iter().sum();
                 let begin = Instant::now();
                 let found = par::with_threads(threads, || {
-                    contacts_batch(&shape, &shape, some, &QueryParams::default())
-                });
+                    contacts_listed(&shape, &shape, some, &QueryParams::default(), usize::MAX)
+                })?;
                 rust = rust.max(some.len() as f64 / begin.elapsed().as_secs_f64());
-                counts[1] = found.iter().map(|f| f.list.len() as f64).sum();
+                counts[1] = found.contacts.len() as f64;
             }
             let case = format!("{} {} poses, {threads} threads", self.model.name, some.len());
             rows.push(beside_rust(
@@ -364,6 +368,11 @@ impl<'a> Bench<'a> {
         }
         Ok(rows)
     }
+}
+
+/// Whether a row of distances is asked for: by its model, as points, by who answers, or by the peer.
+fn wants_points(options: &Options, model: &str, ours: &str, peer: &str) -> bool {
+    options.wants(&format!("{model} points"), ours, peer)
 }
 
 /// A row of the same work in Python and in Rust: rates, and contacts found.

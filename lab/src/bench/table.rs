@@ -234,6 +234,8 @@ fn quantity(value: f64, unit: &str) -> String {
         "m/s" => format!("{value:.2} m/s"),
         "N" => format!("{value:.4} N"),
         "1/s" if value < 1e3 => format!("{value:.1} /s"),
+        "1/s" if value < 1e6 => format!("{:.0} k/s", value / 1e3),
+        "1/s" => format!("{:.1} M/s", value / 1e6),
         "J" => format!("{value:.1e} J"),
         "degrees" => format!("{value:.2}°"),
         "%" => format!("{value:.2} %"),
