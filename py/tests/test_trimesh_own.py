@@ -2,7 +2,7 @@
 
 They are taken from trimesh's source package, of the version that is installed, and kept in the environment; nothing of it is part of this
 repository. The package has neither the tests' common module nor their models: the few names of that module are given here, the unit cube
-is made, and PALPATE_TRIMESH_MODELS may name a folder with the models.
+and a drive are made, and PALPATE_TRIMESH_MODELS may name a folder with the models.
 """
 
 import importlib.util
@@ -62,7 +62,33 @@ def get_mesh(name):
         return trimesh.load(pathlib.Path(folder) / name)
     if name == "unit_cube.STL":
         return trimesh.creation.box((1, 1, 1))
+    if name == "cycloidal.3DXML":
+        return drive()
     pytest.skip(f"trimesh's package lacks the model {name}; PALPATE_TRIMESH_MODELS may name a folder that has it")
+
+
+def drive():
+    """In the place of a model that is a cycloidal drive: a disc with lobes between rollers, which hold it, in frames within frames."""
+    scene = trimesh.Scene(base_frame="world")
+    angles = np.linspace(0, 2 * np.pi, 181)[:-1]
+    lobes = 10 + 0.4 * np.cos(9 * angles)
+    rim = np.stack([lobes * np.cos(angles), lobes * np.sin(angles)], axis=1)
+    vertices = np.vstack([np.hstack([rim, np.full((180, 1), z)]) for z in (0.0, 3.0)] + [[[0, 0, 0], [0, 0, 3]]])
+    here = np.arange(180)
+    after = np.roll(here, -1)
+    caps = [np.stack([after, here, np.full(180, 360)], axis=1), np.stack([here, after, np.full(180, 361)], axis=1) + [180, 180, 0]]
+    walls = [np.stack([here, after, after + 180], axis=1), np.stack([here, after + 180, here + 180], axis=1)]
+    disc = trimesh.Trimesh(vertices, np.vstack(caps + walls), process=False)
+    assert disc.is_watertight and disc.volume > 0
+    middle = trimesh.transformations.translation_matrix([40, 20, 5])
+    scene.graph.update("drive", "world", matrix=middle)
+    scene.add_geometry(disc, node_name="disc", parent_node_name="drive")
+    roller = trimesh.creation.cylinder(radius=1.0, height=4.0)
+    for i, angle in enumerate(np.linspace(0, 2 * np.pi, 10)[:-1]):
+        # At the crests of the disc, but for a hair.
+        place = trimesh.transformations.translation_matrix([11.39 * np.cos(angle), 11.39 * np.sin(angle), 1.5])
+        scene.add_geometry(roller, node_name=f"roller {i}", parent_node_name="drive", transform=place)
+    return scene
 
 
 def case(text, collision, monkeypatch):
@@ -122,3 +148,15 @@ def test_the_place_is_not_that_of_fcl_either(source, monkeypatch):
     with pytest.raises(AssertionError):
         run(case(source, trimesh.collision, monkeypatch), "test_collision")
     run(case(PLACE.sub("", source), trimesh.collision, monkeypatch), "test_collision")
+
+
+def test_the_drive_in_the_place_of_a_model():
+    """Each roller meets the disc, as deep as they are drawn, and no other roller; taken apart by a hair they are free."""
+    manager, objects = palpate.collision_manager.scene_to_collision(drive())
+    assert set(objects) == {"disc", *(f"roller {i}" for i in range(9))}
+    hit, names = manager.in_collision_internal(return_names=True)
+    assert hit and names == {("disc", f"roller {i}") for i in range(9)}
+    manager.remove_object("disc")
+    assert not manager.in_collision_internal()
+    # The chord between the two nearest of nine rollers.
+    assert np.isclose(manager.min_distance_internal(), 2 * 11.39 * np.sin(np.pi / 9) - 2, atol=0.02)
