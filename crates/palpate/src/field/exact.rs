@@ -4,10 +4,11 @@
 //! of measuring every triangle in f64.
 
 use super::build::prepare;
-use super::bvh::{Bvh, Precise};
+use super::bvh::Bvh;
 use super::compact::Compact;
 use super::dipoles::{Dipoles, Levels};
 use super::overlap::Extremes;
+use super::precise::Precise;
 use super::surface::{Faces, Surface};
 use super::{FieldError, FieldParams, Lattice};
 use crate::mesh::Mesh;

@@ -31,6 +31,7 @@ pub(crate) mod packed;
 pub mod paper_modes;
 #[doc(hidden)]
 pub mod parts;
+mod precise;
 pub(crate) mod read;
 mod row_search;
 mod sample;
