@@ -227,7 +227,7 @@ def assembly(request):
 
         if not ray.is_initialized():
             os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-            ray.init(num_cpus=request["threads"], include_dashboard=False, log_to_driver=False, logging_level="error")
+            ray.init(address="local", num_cpus=request["threads"], include_dashboard=False, log_to_driver=False, logging_level="error")
         how["cluster"] = "auto"
     killer = threading.Thread(target=kill)
     if request["kind"] == "killed":
