@@ -50,7 +50,7 @@ const STIFFNESS: f64 = 1e9;
 pub fn run(options: &Options) -> Result<Report> {
     let folder = models::folder(options.models.as_deref());
     let work = Work::new()?;
-    let mut rows = Vec::new();
+    let (mut rows, mut lost) = (Vec::new(), Vec::new());
     let mut notes = vec![
         "one Python process; ours and theirs take turns, the best of each counts; peers' meshes have their holes closed".to_owned(),
     ];
@@ -62,18 +62,22 @@ pub fn run(options: &Options) -> Result<Report> {
             .iter()
             .any(|ours| PEERS.iter().any(|(peer, _)| wants_points(options, &name, ours, peer)))
         {
-            rows.extend(bench.points(&mut notes)?);
+            keep("points", bench.points(&mut notes), &mut rows, &mut lost);
         }
         if options.wants(&name, "room", "") {
-            rows.extend(bench.room()?);
+            keep("room", bench.room(), &mut rows, &mut lost);
         }
         if which == Which::Bunny && options.wants(&name, "poses", "") {
-            rows.extend(bench.poses(&mut notes)?);
+            keep("poses", bench.poses(&mut notes), &mut rows, &mut lost);
         }
         if which == Which::Bunny && options.wants("assembly", "", "Ray") {
-            rows.extend(bench.assembly()?);
+            keep("assembly", bench.assembly(), &mut rows, &mut lost);
         }
     }
+    if rows.is_empty() && !lost.is_empty() {
+        return Err(anyhow!("{}", lost.join("; ")));
+    }
+    notes.extend(lost);
     let (machine, origin) = (Machine::here(), Origin::here());
     Ok(Report {
         bench: "python".into(),
@@ -367,6 +371,17 @@ impl<'a> Bench<'a> {
             );
         }
         Ok(rows)
+    }
+}
+
+/// Keeps the rows of a part; one that failed is noted, so that what the others took minutes to measure is not lost.
+fn keep(part: &str, found: Result<Vec<Row>>, rows: &mut Vec<Row>, lost: &mut Vec<String>) {
+    match found {
+        Ok(found) => rows.extend(found),
+        Err(why) => {
+            eprintln!("{part} is left out: {why:#}");
+            lost.push(format!("{part} is left out: {why:#}"));
+        }
     }
 }
 
